@@ -4,10 +4,12 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
+import dev.cinch.lease.access.Permission.Right;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellNode;
 import dev.cinch.lease.cell.net.CellSettings;
@@ -19,6 +21,7 @@ import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.CellKeys;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -162,6 +165,37 @@ public final class DirectLeases implements LeaseService, AutoCloseable {
   /** Each is of an id, by which nodes know it again: so it may be asked for again. */
   @Override
   public List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException {
+    var permitted = new ArrayList<Operation>();
+    for (Operation operation : operations) {
+      if (refusal(operation).isPresent()) {
+        break;
+      }
+      permitted.add(operation);
+    }
+    if (!permitted.isEmpty()) {
+      return carryOutPermitted(permitted); // the rest is asked for again
+    }
+    return List.of(new Outcome.Refused(refusal(operations.get(0)).orElseThrow()));
+  }
+
+  /** Why this client's pass does not permit something: nodes would not answer. */
+  private Optional<LeaseRefusedException> refusal(Operation operation) {
+    if (operation instanceof Operation.Revoke revoke) {
+      return refusal(Right.ACQUIRE, revoke.name());
+    }
+    return client.key().get().caller(service.now()).flatMap(caller -> caller.refusal(operation));
+  }
+
+  private Optional<LeaseRefusedException> refusal(Right right, LeaseName name) {
+    return client
+        .key()
+        .get()
+        .caller(service.now())
+        .flatMap(caller -> caller.refusal(right, name.value()));
+  }
+
+  private List<Outcome> carryOutPermitted(List<Operation> operations)
+      throws LeaseUnavailableException {
     for (int attempt = 1; ; attempt++) {
       try {
         return service.carryOut(operations);
@@ -175,6 +209,11 @@ public final class DirectLeases implements LeaseService, AutoCloseable {
 
   @Override
   public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
+    Optional<LeaseRefusedException> refusal = refusal(Right.OBSERVE, name);
+    if (refusal.isPresent()) {
+      throw new LeaseUnavailableException(
+          String.valueOf(refusal.get().getMessage()), refusal.get());
+    }
     return service.show(name);
   }
 

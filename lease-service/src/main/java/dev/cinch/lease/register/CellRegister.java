@@ -313,7 +313,7 @@ public final class CellRegister implements StateRegister {
 
   @Override
   public CompletableFuture<?> reach() {
-    return node.query(Bytes.of("0"), TURN_NANOS)
+    return node.query(node.key().get().askable(), TURN_NANOS)
         .thenApply(
             memory ->
                 memory.orElseThrow(
@@ -343,6 +343,7 @@ public final class CellRegister implements StateRegister {
 
   @Override
   public void sweep() {
+    node.key().reload();
     if (signer != null) {
       signer.sweep();
     }

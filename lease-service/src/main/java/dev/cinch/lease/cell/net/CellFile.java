@@ -195,8 +195,8 @@ public record CellFile(
     return addresses;
   }
 
-  /** The cell's key, as its file has it now. */
-  byte[] key() throws IOException {
+  /** The cell's key or a client's pass, as its file has it now. */
+  public CellKey key() throws IOException {
     return CellKey.load(keyFile);
   }
 }

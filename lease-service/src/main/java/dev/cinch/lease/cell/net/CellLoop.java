@@ -412,7 +412,7 @@ final class CellLoop {
     int room =
         settings.datagramBytes()
             - Datagrams.HEADER
-            - Datagrams.MAC_BYTES
+            - Seals.BYTES
             - MessageCodec.NAMED_WITHOUT_NAMES;
     ByteBuffer part = ByteBuffer.allocate(room);
     int told = 0;

@@ -50,6 +50,7 @@ public final class CellNode implements AutoCloseable {
   private final @Nullable BootCounter boots;
   private final Request.Waiting requests;
   private final CellLoop loop;
+  private final CellKey.Live key;
   private final int longestValue;
   private final Thread thread;
 
@@ -70,7 +71,8 @@ public final class CellNode implements AutoCloseable {
     this.clock = parts.clock();
     this.boots = boots;
     this.requests = new Request.Waiting(parts.settings());
-    this.longestValue = parts.settings().longestValue();
+    this.key = parts.key();
+    this.longestValue = parts.settings().longestValue() - key.get().bytesOfPass();
     this.loop = new CellLoop(node, boot, first, parts, requests);
     this.thread = new Thread(this::run, node < 0 ? "cinch-cell-client" : "cinch-cell-" + node);
     this.thread.setDaemon(true);
@@ -102,16 +104,18 @@ public final class CellNode implements AutoCloseable {
     if (at == null) {
       throw new IllegalArgumentException("the cell has no node " + node);
     }
+    CellKey unused = CellKey.loadWhole(file.keyFile());
     return start(node, first, directory, parts(file, settings, at, time));
   }
 
   private static CellParts parts(
       CellFile file, CellSettings settings, InetSocketAddress at, TimeSource time)
       throws IOException {
+    var key = CellKey.Live.of(file.keyFile());
     Map<Integer, InetSocketAddress> addresses = file.addresses();
     return new CellParts(
         List.copyOf(addresses.keySet()),
-        file.key(),
+        key,
         file.algorithm(),
         settings.withDatagramBytes(file.datagramBytes()),
         new Link.UdpLink(at, addresses),
@@ -400,6 +404,11 @@ public final class CellNode implements AutoCloseable {
   /** The longest, nanoseconds. */
   public long longest() {
     return algorithm.longest();
+  }
+
+  /** What this member is authenticated with, and what that permits. */
+  public CellKey.Live key() {
+    return key;
   }
 
   /** The longest value, bytes. */

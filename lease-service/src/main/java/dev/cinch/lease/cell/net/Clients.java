@@ -1,10 +1,12 @@
 package dev.cinch.lease.cell.net;
 
+import dev.cinch.lease.cell.net.Seals.Seal;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -72,9 +74,10 @@ final class Clients {
    * Takes note of an authentic datagram, the last that came.
    *
    * @param clock the client's wall clock when it sent
-   * @return null if it came before, or may have
+   * @param seal that it had, and that answers have
+   * @return null if it came before, or may have; or if another client has that id
    */
-  @Nullable Peer heard(int id, int boot, long clock, long now) {
+  @Nullable Peer heard(int id, int boot, long clock, long now, Seal seal) {
     long ahead = clock - wall.getAsLong();
     if (ahead > APART_NANOS || ahead < -APART_NANOS) {
       return null;
@@ -83,13 +86,22 @@ final class Clients {
     if (clock <= (known == null ? floor : known.latest)) {
       return null;
     }
+    if (known != null && !Objects.equals(name(known.seal), name(seal))) {
+      return null;
+    }
     Peer peer = known == null ? new Peer(id) : known;
     heard.put(id, peer);
     peer.heard(boot, clock, now);
     peer.latest = clock;
+    peer.seal = seal;
     link.remember(id);
     forget(now);
     return peer;
+  }
+
+  /** Of its pass: who has another one may not have answers of this one sent elsewhere. */
+  private static @Nullable String name(@Nullable Seal seal) {
+    return seal == null || seal.pass == null ? null : seal.pass.name();
   }
 
   private void forget(long now) {
@@ -138,6 +150,9 @@ final class Clients {
 
     /** What is ready for it; null while nothing is, for clients. */
     @Nullable ByteBuffer out;
+
+    /** Of a client, what answers are sealed with; null for nodes. */
+    @Nullable Seal seal;
 
     /** How many messages that is. */
     int messages;

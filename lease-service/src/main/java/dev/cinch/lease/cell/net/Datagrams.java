@@ -1,30 +1,36 @@
 package dev.cinch.lease.cell.net;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import dev.cinch.lease.OneLine;
 import dev.cinch.lease.cell.Message;
 import dev.cinch.lease.cell.net.Clients.Peer;
+import dev.cinch.lease.cell.net.Seals.Seal;
 import java.io.IOException;
 import java.nio.BufferOverflowException;
 import java.nio.ByteBuffer;
-import java.security.GeneralSecurityException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongSupplier;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Datagrams of many messages, authenticated with the key of the cell. Numbers are big-endian.
  *
  * <pre>
- *   0  version, 1 (1)
+ *   0  version: 1, or 2 of a client that has a pass (1)
  *   1  node that sends, or a client: below 0 (4)
  *   5  its boot (4)
  *   9  node, or client, that is to receive (4)
  *  13  what the sender's clock showed: a node's own, a client's wall clock, which only rises (8)
  *  21  how many datagrams it has sent to this receiver before, since it started (4)
- *  25  messages, one behind the other, as {@link MessageCodec} has them
- * end  the first 16 bytes of HMAC-SHA-256 of all before, with the key of the cell (16)
+ *  25  with version 2 the length of what the pass says (1), and that: {@link CellPass#text}
+ *      messages, one behind the other, as {@link MessageCodec} has them
+ * end  the seal (16): {@link Seals}, by the key of the cell; to and from a client that has a pass
+ *      by the key of that
  * </pre>
  *
  * <p>A datagram may be replayed, by whoever has heard it, or doubled by the network: the algorithms
@@ -36,13 +42,18 @@ import org.jspecify.annotations.Nullable;
  * <p>Not thread-safe.
  */
 final class Datagrams {
+  private static final Logger LOG = LoggerFactory.getLogger(Datagrams.class);
+
   static final int VERSION = 1;
+
+  /** Of a client that has a pass. */
+  static final int WITH_PASS = 2;
 
   /** Larger ones are split by networks, or don't fit UDP. */
   static final int LARGEST = 60 << 10;
 
   static final int HEADER = 25;
-  static final int MAC_BYTES = 16;
+  private static final byte[] NONE = {};
 
   private static final int SENDER = 1;
   private static final int BOOT = 5;
@@ -62,8 +73,7 @@ final class Datagrams {
   private final Link link;
   private final LongSupplier clock;
   private final LongSupplier wall;
-  private final Mac mac;
-  private final byte[] tag;
+  private final Seals seals;
   private final Peer[] peers;
 
   /** Of a node; a client knows no others. */
@@ -89,13 +99,16 @@ final class Datagrams {
   private long stale;
   private long notSent;
 
+  /** Messages of clients whose passes do not permit them. */
+  private long notPermitted;
+
   /** What a client's last datagram said of its clock. */
   private long showed = Long.MIN_VALUE;
 
   /**
    * @param self id of the node; below 0 for a client
    * @param others ids of the other nodes
-   * @param key of the cell
+   * @param key of the cell, or a client's pass, as it is now; must not wait
    * @param limit bytes that a datagram may have
    * @param clock the node's own, which its datagrams tell
    * @param wall clients' clock, and what a node compares it with; nanoseconds since the Unix epoch
@@ -104,7 +117,7 @@ final class Datagrams {
       int self,
       int boot,
       List<Integer> others,
-      byte[] key,
+      Supplier<CellKey> key,
       int limit,
       Link link,
       LongSupplier clock,
@@ -115,43 +128,49 @@ final class Datagrams {
     this.link = link;
     this.clock = clock;
     this.wall = wall;
-    this.encoded = ByteBuffer.allocate(limit - HEADER - MAC_BYTES);
+    this.encoded = ByteBuffer.allocate(limit - HEADER - Seals.BYTES);
     this.peers = others.stream().map(Peer::new).toArray(Peer[]::new);
     for (Peer peer : peers) {
       peer.out = ByteBuffer.allocate(limit);
     }
     this.clients = new Clients(link, limit, wall);
-    try {
-      mac = Mac.getInstance("HmacSHA256");
-      mac.init(new SecretKeySpec(key, "HmacSHA256"));
-    } catch (GeneralSecurityException e) {
-      throw new IllegalStateException("every Java has HmacSHA256", e);
-    }
-    tag = new byte[mac.getMacLength()];
+    this.seals = new Seals(key);
   }
 
   /** Puts a message into the datagram for a node or a client; one that is full goes off. */
   void add(int node, Message message) {
     Peer peer = peer(node);
-    if (peer == null || !encode(message)) {
+    byte[] pass = pass();
+    if (peer == null || !encode(message, pass.length)) {
       notSent++;
       return;
     }
     ByteBuffer out = peer.out == null ? clients.begin(peer) : peer.out;
-    if (peer.messages > 0 && out.position() + encoded.remaining() + MAC_BYTES > limit) {
+    if (peer.messages > 0 && out.position() + encoded.remaining() + Seals.BYTES > limit) {
       send(peer, out);
     }
     if (peer.messages == 0) {
-      out.clear().position(HEADER);
+      out.clear().put(0, (byte) (pass.length == 0 ? VERSION : WITH_PASS)).position(HEADER);
+      out.put(pass);
     }
     out.put(encoded);
     peer.messages++;
   }
 
+  /** What is said of this member's pass: a length and the text, or nothing. */
+  private byte[] pass() {
+    CellPass pass = seals.own().pass;
+    if (pass == null) {
+      return NONE;
+    }
+    byte[] text = pass.text().getBytes(US_ASCII);
+    return ByteBuffer.allocate(1 + text.length).put((byte) text.length).put(text).array();
+  }
+
   /** Leaves a message in {@link #encoded}; false if no datagram has room for it. */
-  private boolean encode(Message message) {
+  private boolean encode(Message message, int taken) {
     try {
-      MessageCodec.encode(message, encoded.clear());
+      MessageCodec.encode(message, encoded.clear().limit(encoded.capacity() - taken));
       encoded.flip();
       return true;
     } catch (BufferOverflowException e) {
@@ -177,11 +196,11 @@ final class Datagrams {
   }
 
   private void send(Peer peer, ByteBuffer out) {
-    out.put(0, (byte) VERSION).putInt(SENDER, self).putInt(BOOT, boot);
+    out.putInt(SENDER, self).putInt(BOOT, boot);
     out.putInt(RECEIVER, peer.id).putLong(CLOCK, showing());
     out.putInt(NUMBER, peer.sent++);
-    sign(out.array(), out.position());
-    out.put(tag, 0, MAC_BYTES).flip();
+    (peer.seal == null ? seals.own() : peer.seal).seal(out);
+    out.flip();
     try {
       if (link.send(peer.id, out)) {
         datagramsSent++;
@@ -203,16 +222,6 @@ final class Datagrams {
     return showed;
   }
 
-  /** Leaves what authenticates the first bytes in {@link #tag}. */
-  private void sign(byte[] bytes, int count) {
-    mac.update(bytes, 0, count);
-    try {
-      mac.doFinal(tag, 0);
-    } catch (GeneralSecurityException e) {
-      throw new IllegalStateException("the array is as long as the code", e);
-    }
-  }
-
   /**
    * Takes a datagram: all its messages, or none.
    *
@@ -221,10 +230,14 @@ final class Datagrams {
    */
   void open(ByteBuffer in, long now, Receiver receiver) {
     datagramsReceived++;
-    if (!isAuthentic(in)) {
+    Seal seal = seal(in);
+    if (seal == null) {
       return;
     }
-    in.position(HEADER).limit(in.limit() - MAC_BYTES);
+    in.position(HEADER).limit(in.limit() - Seals.BYTES);
+    if (in.get(0) == WITH_PASS) {
+      in.position(HEADER + 1 + (in.get(HEADER) & 0xFF));
+    }
     opened.clear();
     while (in.hasRemaining()) {
       Message message = MessageCodec.decode(in);
@@ -242,7 +255,7 @@ final class Datagrams {
       missed |= node.misses(sentByBoot, in.getInt(NUMBER));
       node.heard(sentByBoot, sentAt, now);
     } else {
-      node = clients.heard(sender, sentByBoot, sentAt, now);
+      node = clients.heard(sender, sentByBoot, sentAt, now, seal);
       if (node == null) {
         stale++;
         return;
@@ -250,11 +263,27 @@ final class Datagrams {
     }
     messagesReceived += opened.size();
     for (int i = 0; i < opened.size(); i++) {
+      if (seal.pass != null && !isPermitted(seal.pass, opened.get(i))) {
+        continue;
+      }
       if (isAnswer(opened.get(i))) {
         node.answeredAt = now;
       }
       receiver.receive(node.id, opened.get(i), now);
     }
+  }
+
+  private boolean isPermitted(CellPass pass, Message message) {
+    if (self < 0 || pass.permits(message)) { // its own answers
+      return true;
+    }
+    if (notPermitted++ == 0) {
+      LOG.warn(
+          "a client with {} asks for {}; of more such requests nothing is told",
+          pass.shown(),
+          OneLine.of(new String(message.name().toArray(), US_ASCII), 80));
+    }
+    return false;
   }
 
   private static boolean isAnswer(Message message) {
@@ -264,35 +293,41 @@ final class Datagrams {
         || message instanceof Message.Told;
   }
 
-  private boolean isAuthentic(ByteBuffer in) {
-    if (in.remaining() <= HEADER + MAC_BYTES) {
+  /** Who a datagram is of, if it is authentic; null if it is to be dropped. */
+  private @Nullable Seal seal(ByteBuffer in) {
+    if (in.remaining() <= HEADER + Seals.BYTES) {
       malformed++;
-    } else if (in.get(0) != VERSION) {
+      return null;
+    }
+    byte version = in.get(0);
+    if (version != VERSION && version != WITH_PASS) {
       otherVersion++;
     } else if (in.getInt(RECEIVER) != self) {
       notForThisNode++;
     } else {
       int sender = in.getInt(SENDER);
-      if (node(sender) == null && (sender >= 0 || self < 0)) {
+      boolean known = node(sender) != null;
+      if (known ? version != VERSION : sender >= 0 || self < 0) {
         unknownSender++;
-      } else if (isSigned(in)) {
-        return true;
-      } else {
-        wrongKey++;
+        return null;
       }
+      Seal seal = version == VERSION ? seals.ofCell(in) : sealOfPass(in);
+      if (seal != null && (seal.pass == null || seal.pass.countsAt(wall.getAsLong()))) {
+        return seal;
+      }
+      wrongKey++;
     }
-    return false;
+    return null;
   }
 
-  /** Compares all bytes, so that the time tells nothing. */
-  private boolean isSigned(ByteBuffer in) {
-    int signed = in.limit() - MAC_BYTES;
-    sign(in.array(), signed);
-    int differing = 0;
-    for (int i = 0; i < MAC_BYTES; i++) {
-      differing |= tag[i] ^ in.get(signed + i);
+  private @Nullable Seal sealOfPass(ByteBuffer in) {
+    int length = in.get(HEADER) & 0xFF;
+    if (in.limit() <= HEADER + 1 + length + Seals.BYTES) {
+      return null;
     }
-    return differing == 0;
+    var text = new byte[length];
+    in.get(HEADER + 1, text);
+    return seals.ofPass(in, text);
   }
 
   private @Nullable Peer peer(int member) {

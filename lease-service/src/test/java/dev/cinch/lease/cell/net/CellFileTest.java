@@ -167,7 +167,7 @@ final class CellFileTest {
   void aKeyIsMadeAndRead() throws IOException {
     CellFile file = read(GOOD);
     CellKey.create(file.keyFile());
-    assertEquals(CellKey.BYTES, file.key().length);
+    assertEquals(CellKey.BYTES, file.key().keys().get(0).length);
     assertThrows(FileAlreadyExistsException.class, () -> CellKey.create(file.keyFile()));
     String secret = Files.readString(file.keyFile()).replace('\n', 'z');
     Files.writeString(file.keyFile(), secret, StandardCharsets.US_ASCII);

@@ -214,7 +214,7 @@ final class CellNodeTest {
               directory.resolve("alone"),
               new CellSettings.CellParts(
                   List.of(1, 2, 3),
-                  new byte[CellKey.BYTES],
+                  CellKey.Live.of(CellKey.of(new byte[CellKey.BYTES])),
                   DURATIONS,
                   CellSettings.DEFAULT,
                   new QueuedLink(),

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 /** What a node takes of clients. */
 final class ClientClocksTest {
-  private static final byte[] KEY = new byte[32];
+  private static final CellKey.Live KEY = CellKey.Live.of(CellKey.of(new byte[CellKey.BYTES]));
   private static final Bytes NAME = Bytes.of("a");
   private static final long SECOND = 1_000_000_000;
   private static final long LONGEST = 60 * SECOND;

@@ -12,8 +12,8 @@ import org.junit.jupiter.api.Test;
 
 /** What a node remembers of clients, which no file names. */
 final class ClientDatagramsTest {
-  private static final byte[] KEY = new byte[32];
-  private static final byte[] OTHER_KEY = {1};
+  private static final CellKey.Live KEY = CellKey.Live.of(CellKey.of(new byte[CellKey.BYTES]));
+  private static final CellKey.Live OTHER_KEY = CellKey.Live.of(CellKey.of(new byte[] {1}));
   private static final Message QUERY = new Message.Query(Bytes.of("a"));
   private static final int CLIENT = -7;
 
@@ -23,11 +23,11 @@ final class ClientDatagramsTest {
   private final Datagrams node =
       new Datagrams(1, 1, List.of(1, 2, 3), KEY, 1_400, link, () -> 0, () -> wall);
 
-  private static Datagrams member(int id, int boot, byte[] key, QueuedLink link, long clock) {
+  private static Datagrams member(int id, int boot, CellKey.Live key, QueuedLink link, long clock) {
     return new Datagrams(id, boot, List.of(1, 2, 3), key, 1_400, link, () -> 0, () -> clock);
   }
 
-  private static byte[] datagram(int id, int boot, byte[] key, int to, long clock) {
+  private static byte[] datagram(int id, int boot, CellKey.Live key, int to, long clock) {
     var own = new QueuedLink();
     Datagrams sender = member(id, boot, key, own, clock);
     sender.add(to, QUERY);

@@ -15,7 +15,7 @@ import java.util.Optional;
 
 /** Datagrams from anywhere, and what may stand in those of the cell's nodes. */
 final class DatagramFuzzTest {
-  private static final byte[] KEY = new byte[32];
+  private static final CellKey.Live KEY = CellKey.Live.of(CellKey.of(new byte[CellKey.BYTES]));
   private static final byte[] GOOD = good(1);
   private static final byte[] OF_A_CLIENT = good(-1);
 

@@ -33,7 +33,7 @@ final class FaultyCell {
       new CellSettings(512, LONGEST / 50, LONGEST / 5, 4, 4, 16, 1L << 30);
   private static final List<Integer> IDS = List.of(1, 2, 3);
   private static final int NAMES = 2;
-  private static final byte[] KEY = new byte[CellKey.BYTES];
+  private static final CellKey.Live KEY = CellKey.Live.of(CellKey.of(new byte[CellKey.BYTES]));
   private static final Bytes VALUE = Bytes.of("value");
 
   /** A lease as its owner knows it. */

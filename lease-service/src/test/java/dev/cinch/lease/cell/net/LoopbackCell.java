@@ -19,7 +19,7 @@ import java.util.random.RandomGenerator;
 
 /** Three nodes in this process that talk over loopback, with a clock that a test puts forward. */
 public final class LoopbackCell implements AutoCloseable {
-  private static final byte[] KEY = new byte[CellKey.BYTES];
+  private static final CellKey.Live KEY = CellKey.Live.of(CellKey.of(new byte[CellKey.BYTES]));
   private static final List<Integer> IDS = List.of(1, 2, 3);
 
   public final List<CellNode> nodes = new ArrayList<>();
