@@ -81,7 +81,7 @@ final class ManyWriters {
     for (int i = 0; i < count; i++) {
       String name = prefix + "-" + i;
       Session session = Session.open(files, service, name, keeper);
-      session.onLoss(why -> failed(name + " lost its lease: " + why));
+      session.listen((names, why) -> failed(name + " lost its lease: " + why));
       session.acquire(List.of(new LeaseName("writer/" + name)), lease);
       writers.add(new Writer(name, session));
     }

@@ -102,7 +102,7 @@ public interface LeaseService {
    *
    * @return whether it will be; services that are elsewhere don't
    */
-  default boolean listen(LeaseListener listener) {
+  default boolean listen(ChangeListener listener) {
     return false;
   }
 

@@ -22,6 +22,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.LeaseKeeper;
+import dev.cinch.lease.hold.LeaseListener;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
@@ -32,7 +33,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,7 +54,6 @@ public final class Session implements AutoCloseable {
   private final LeaseKeeper keeper;
   private final boolean ownsKeeper;
   private final Holdings holdings = new Holdings();
-  private final Losses losses = new Losses();
   private final Fencing fencing;
   private final Stamps stamps;
   private final Taking taking;
@@ -67,6 +66,9 @@ public final class Session implements AutoCloseable {
   private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
   private final Lock submitting = lock.readLock();
   private final Lock releasing = lock.writeLock();
+
+  /** A thread that is submitting tells only afterwards: listeners may well close the session. */
+  private final Tidings tidings = new Tidings(() -> lock.getReadHoldCount() > 0);
 
   private Session(
       LeaseService service,
@@ -84,7 +86,7 @@ public final class Session implements AutoCloseable {
     this.fencing = new Fencing(service, time);
     var check = new WitnessCheck(store);
     this.stamps = new Stamps(store.context(), check, holdings);
-    this.taking = new Taking(store, service, holder, check, keeper, fencing, holdings, this::lost);
+    this.taking = new Taking(store, service, holder, check, keeper, fencing, holdings, tidings);
   }
 
   /**
@@ -129,11 +131,11 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Tells of every lease that is lost, one line; called on other threads, maybe two at once. The
-   * listener may close the session.
+   * Tells what becomes of every lease, on other threads, maybe two at once. The listener may close
+   * the session.
    */
-  public void onLoss(Consumer<String> listener) {
-    losses.listen(listener);
+  public void listen(LeaseListener listener) {
+    tidings.listen(listener);
   }
 
   /**
@@ -184,14 +186,6 @@ public final class Session implements AutoCloseable {
     return taking.join(grant, instance, duration.toMillis());
   }
 
-  /** A thread that is submitting tells only afterwards: listeners may well close the session. */
-  private void lost(String why) {
-    losses.add(why);
-    if (lock.getReadHoldCount() == 0) {
-      losses.tell();
-    }
-  }
-
   /**
    * Appends a message under all leases held and waits for its fate.
    *
@@ -232,7 +226,7 @@ public final class Session implements AutoCloseable {
       return submitHeld(log, payload, offset, length, needsThread);
     } finally {
       submitting.unlock();
-      losses.tell();
+      tidings.tell();
     }
   }
 

@@ -15,11 +15,11 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.hold.LeaseKeeper;
+import dev.cinch.lease.hold.LeaseListener;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.util.List;
-import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,11 +40,11 @@ final class Taking {
   private final LeaseKeeper keeper;
   private final Fencing fencing;
   private final Holdings holdings;
-  private final Consumer<String> lost;
+  private final LeaseListener listener;
 
   /**
    * @param holdings that what is taken is added to
-   * @param lost is told why one of them was lost, on other threads
+   * @param listener told what becomes of them, on other threads
    */
   Taking(
       Store store,
@@ -54,7 +54,7 @@ final class Taking {
       LeaseKeeper keeper,
       Fencing fencing,
       Holdings holdings,
-      Consumer<String> lost) {
+      LeaseListener listener) {
     this.store = store;
     this.service = service;
     this.asks = new LostAnswers(service);
@@ -64,7 +64,7 @@ final class Taking {
     this.keeper = keeper;
     this.fencing = fencing;
     this.holdings = holdings;
-    this.lost = lost;
+    this.listener = listener;
   }
 
   /** {@link Session#acquire}. */
@@ -114,7 +114,7 @@ final class Taking {
               grant,
               asked,
               holding::report,
-              (lease, why) -> lost.accept(why),
+              listener,
               store.context().random());
       holding.holds(held);
       held.renewIfDue(); // the request may have waited

@@ -44,7 +44,7 @@ final class ResumeTest extends SessionRig {
       log = store.log(Rig.JOBS);
       writers = new Writers(store, Durability.SYNC);
       session = Session.open(writers, network, machine, keeper);
-      session.onLoss(lost::add);
+      session.listen((names, why) -> lost.add(why));
     }
 
     void append(String text) throws Exception {

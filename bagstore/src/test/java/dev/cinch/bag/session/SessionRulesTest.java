@@ -447,7 +447,7 @@ class SessionRulesTest extends SessionRig {
     try (var writers = new Writers(b, Durability.SYNC);
         Session session = Session.open(writers, network, "b", keeper)) {
       var lost = new ArrayList<String>();
-      session.onLoss(lost::add);
+      session.listen((names, why) -> lost.add(why));
       fs.before(
           op -> {
             if (op.kind() == FaultyFs.Kind.CREATE && op.path().toString().contains("intents")) {

@@ -178,8 +178,8 @@ class SessionThreadsTest extends SessionRig {
     Grant grant = session.acquire(NAMES, LEASE);
     Log late = store.createLog(new LogName("late"));
     var refusals = new AtomicInteger();
-    session.onLoss(
-        why -> {
+    session.listen(
+        (names, why) -> {
           session.close();
           refusals.incrementAndGet();
         });
@@ -201,11 +201,11 @@ class SessionThreadsTest extends SessionRig {
     Session session = open(new FaultyFs(rig.disk.view(Rig.ALICE)), keeper);
     session.acquire(NAMES, LEASE);
     var told = new AtomicInteger();
-    session.onLoss(
-        why -> {
+    session.listen(
+        (names, why) -> {
           throw new IllegalStateException("made by a test");
         });
-    session.onLoss(why -> told.incrementAndGet());
+    session.listen((names, why) -> told.incrementAndGet());
     rig.time.advanceNanos(LEASE.toNanos() + 1);
     assertEquals(Long.MAX_VALUE, keeper.doWork());
     assertEquals(1, told.get());

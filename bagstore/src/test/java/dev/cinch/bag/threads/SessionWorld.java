@@ -89,7 +89,7 @@ final class SessionWorld extends World {
               : number == 2
                   ? Session.open(of, leases, holder)
                   : Session.open(shared.get(1), leases, holder, keeper);
-      made[0].onLoss(why -> trouble.pass("told of a loss"));
+      made[0].listen((names, why) -> trouble.pass("told of a loss"));
       session = made[0];
       all.add(made[0]);
     }

@@ -240,7 +240,7 @@ public final class AppendCommand implements Callable<Integer> {
                   ? (bytes, offset, n) -> session.submit(target, bytes, offset, n)::await
                   : lines(session, target, opened, wait, attempt, this::say));
       if (wait.isZero()) {
-        session.onLoss(why -> job.lost("a lease is no longer held: " + why));
+        session.listen((names, why) -> job.lost("a lease is no longer held: " + why));
       }
       run(job, in);
       return tell(job, unreleased(session));

@@ -30,7 +30,8 @@ import picocli.CommandLine.Option;
       LeaseRevokeCommand.class,
       LeaseWatchCommand.class,
       LeaseListing.Show.class,
-      LeaseListing.Listing.class
+      LeaseListing.Listing.class,
+      LeaseWhoCommand.class
     },
     description = "Take, prolong, give back, revoke and look at leases.",
     footer = {"", "Example:", "  cinch lease acquire --server http://127.0.0.1:8470 jobs/42"})

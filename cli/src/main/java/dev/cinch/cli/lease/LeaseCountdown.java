@@ -25,6 +25,44 @@ final class LeaseCountdown {
     void kill();
   }
 
+  /** What the user has done about a loss, while the command goes on. */
+  interface Hook {
+    /**
+     * Begins it.
+     *
+     * @param why the leases are lost
+     * @param leftNanos how long until they can be another's
+     */
+    void begin(String why, long leftNanos);
+
+    /** Whether it is over, or was never begun. */
+    boolean isOver();
+
+    /** Waits until it is over, no longer than so many nanoseconds. */
+    void await(long nanos) throws InterruptedException;
+
+    /** Ends it. */
+    void kill();
+
+    /** Nothing. */
+    Hook NONE =
+        new Hook() {
+          @Override
+          public void begin(String why, long leftNanos) {}
+
+          @Override
+          public boolean isOver() {
+            return true;
+          }
+
+          @Override
+          public void await(long nanos) {}
+
+          @Override
+          public void kill() {}
+        };
+  }
+
   /**
    * When a command is ended if nobody here does so; moments of the monotonic clock, nanoseconds.
    *
@@ -36,41 +74,54 @@ final class LeaseCountdown {
   /** How often it is looked whether the leases were lost, nanoseconds. */
   private static final long LOOK_NANOS = 100_000_000;
 
+  private static final long HOOK_LOOK_NANOS = 10_000_000;
+
   private final Consumer<String> say;
+  private final Hook onLost;
   private final long endLeft;
   private final long killLeft;
 
   /**
    * @param lengthNanos how long leases last unless renewed
    * @param say told in one line of what is done to the command
+   * @param onLost begun before the command is told to end, which waits for it for half of the time
+   *     that there is
    */
-  LeaseCountdown(long lengthNanos, Consumer<String> say) {
+  LeaseCountdown(long lengthNanos, Consumer<String> say, Hook onLost) {
     this.say = say;
+    this.onLost = onLost;
     endLeft = lengthNanos / 5;
     killLeft = lengthNanos / 20;
   }
 
   /** Waits until the command has ended; whether by itself. */
   boolean attend(Attended command, HeldLease held) throws InterruptedException {
+    boolean lost = false;
     boolean ended = false;
     boolean killed = false;
+    long hookLeft = 0;
     long left = held.leftNanos();
     long told = held.deadline();
-    while (!command.await(untilNext(left, ended, killed))) {
+    while (!command.await(untilNext(left, lost, ended, killed))) {
       left = held.leftNanos();
-      if (!ended && held.deadline() != told) {
+      if (!lost && held.deadline() != told) {
         told = held.deadline();
         command.mayRun(limits(told));
       }
-      if (!ended && (left <= endLeft || held.state() == HeldLease.State.LOST)) {
-        ended = true;
+      if (!lost && (left <= endLeft || held.state() == HeldLease.State.LOST)) {
+        lost = true;
         String why = held.lostWhy();
-        say.accept(
+        String reason =
             "the leases can't be renewed"
-                + (why == null ? ", the lease service does not answer" : ": " + why)
-                + "; ending the command");
+                + (why == null ? ", the lease service does not answer" : ": " + why);
+        say.accept(reason + "; ending the command");
         long kill = limits(told).kill();
         command.mayRun(new Limits(kill, kill)); // it is told here
+        onLost.begin(reason, left);
+        hookLeft = killLeft + (left - killLeft) / 2;
+      }
+      if (lost && !ended && (onLost.isOver() || left <= hookLeft)) {
+        ended = true;
         command.end();
         left = held.leftNanos(); // looking for all that it started takes a while
       }
@@ -80,7 +131,16 @@ final class LeaseCountdown {
         command.kill();
       }
     }
-    return !ended;
+    finish(held);
+    return !lost;
+  }
+
+  /** What the user does about a loss may go on behind the command, until the leases can be lost. */
+  private void finish(HeldLease held) throws InterruptedException {
+    while (!onLost.isOver() && held.leftNanos() > killLeft) {
+      onLost.await(Math.min(HOOK_LOOK_NANOS, held.leftNanos() - killLeft));
+    }
+    onLost.kill();
   }
 
   /** Of a command whose leases are held until then. */
@@ -89,9 +149,8 @@ final class LeaseCountdown {
   }
 
   /** Short leases end between two looks. */
-  private long untilNext(long left, boolean ended, boolean killed) {
-    return killed
-        ? LOOK_NANOS
-        : Math.max(0, Math.min(LOOK_NANOS, left - (ended ? killLeft : endLeft)));
+  private long untilNext(long left, boolean lost, boolean ended, boolean killed) {
+    long look = lost && !ended ? HOOK_LOOK_NANOS : LOOK_NANOS;
+    return killed ? look : Math.max(0, Math.min(look, left - (lost ? killLeft : endLeft)));
   }
 }

@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -64,6 +65,7 @@ import picocli.CommandLine.Parameters;
       "",
       "Examples:",
       "  cinch lease run nightly -- ./nightly.sh",
+      "  cinch lease run --on-lost './page.sh \"$CINCH_LEASE: $CINCH_REASON\"' nightly -- ./nightly.sh",
       "  cinch lease run jobs/42 -- sh -c './job | cinch append --log results'"
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
@@ -93,6 +95,16 @@ public final class LeaseRunCommand implements Callable<Integer> {
       paramLabel = "DIR",
       description = "Fence what earlier holders wrote there first (or CINCH_STORE).")
   @Nullable Path store;
+
+  @Option(
+      names = "--on-lost",
+      paramLabel = "COMMAND",
+      description =
+          "A shell's command, run when the leases can't be renewed any more or were revoked, before"
+              + " the other one is ended. It has CINCH_LEASE, CINCH_REASON, and in CINCH_LEFT_MS the"
+              + " time until the leases can be another's. The other one is ended when it is over, or"
+              + " half of that time is.")
+  @Nullable String onLost;
 
   @Parameters(arity = "1..*", paramLabel = "LEASE", description = "The leases' names.")
   List<LeaseName> names;
@@ -245,7 +257,9 @@ public final class LeaseRunCommand implements Callable<Integer> {
     if (store != null) {
       variables.add("CINCH_STORE=" + store.toAbsolutePath());
     }
-    var countdown = new LeaseCountdown(length.toNanos(), line -> io.say(NAME, line));
+    var countdown =
+        new LeaseCountdown(
+            length.toNanos(), line -> io.say(NAME, line), hook("--on-lost", onLost, variables));
     // Whatever this throws, the guard ends the command, and the leases run out.
     running.begin(variables, countdown.limits(held.deadline()));
     boolean byItself = countdown.attend(running, held);
@@ -255,6 +269,16 @@ public final class LeaseRunCommand implements Callable<Integer> {
     running.done();
     giveBack(held, grant);
     return byItself ? ExitCode.GOOD : ExitCode.REFUSED;
+  }
+
+  private LeaseCountdown.Hook hook(
+      String option, @Nullable String command, List<String> variables) {
+    if (command == null) {
+      return LeaseCountdown.Hook.NONE;
+    }
+    var all = new ArrayList<>(variables);
+    all.add("CINCH_LEASE=" + names.stream().map(LeaseName::value).collect(Collectors.joining(" ")));
+    return new ShellHook(option, command, all, line -> io.say(NAME, line));
   }
 
   private GrantDirectory shared(HeldLease held, Duration length, LeasePlace place)

@@ -2,8 +2,8 @@ package dev.cinch.cli.serve;
 
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreShards;
+import dev.cinch.lease.ChangeListener;
 import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
@@ -109,7 +109,7 @@ public final class LateService implements LeaseService {
   }
 
   @Override
-  public boolean listen(LeaseListener listener) {
+  public boolean listen(ChangeListener listener) {
     var unused =
         started.thenAccept(
             service -> {

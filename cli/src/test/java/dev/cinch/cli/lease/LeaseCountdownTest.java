@@ -33,6 +33,7 @@ class LeaseCountdownTest {
   private static final long MS = 1_000_000;
 
   private final List<String> said = new ArrayList<>();
+  private LeaseCountdown.Hook hook = LeaseCountdown.Hook.NONE;
   private long clock;
   private boolean away;
   private @Nullable LeaseService started;
@@ -91,6 +92,41 @@ class LeaseCountdownTest {
     }
   }
 
+  /** What is run when the leases are lost; it takes so long unless it is killed. */
+  private final class Slow implements LeaseCountdown.Hook {
+    private final long takes;
+    private long begunAt = -1;
+    private long left;
+    private long killedAt = -1;
+    private String why = "";
+
+    Slow(long takes) {
+      this.takes = takes;
+    }
+
+    @Override
+    public void begin(String reason, long leftNanos) {
+      begunAt = clock;
+      left = leftNanos;
+      why = reason;
+    }
+
+    @Override
+    public boolean isOver() {
+      return begunAt < 0 || killedAt >= 0 || clock - begunAt >= takes;
+    }
+
+    @Override
+    public void await(long nanos) {
+      clock += Math.max(1, nanos);
+    }
+
+    @Override
+    public void kill() {
+      killedAt = clock;
+    }
+  }
+
   private LeaseService service() throws Exception {
     LeaseService there = started;
     if (there != null) {
@@ -132,7 +168,7 @@ class LeaseCountdownTest {
   }
 
   private boolean attend(long lengthMs, Stubborn command) throws InterruptedException {
-    return new LeaseCountdown(lengthMs * MS, said::add).attend(command, command.held);
+    return new LeaseCountdown(lengthMs * MS, said::add, hook).attend(command, command.held);
   }
 
   @ParameterizedTest
@@ -184,11 +220,55 @@ class LeaseCountdownTest {
             command.mayRun(limits);
           }
         };
-    assertTrue(new LeaseCountdown(30_000 * MS, said::add).attend(late, command.held));
+    assertTrue(new LeaseCountdown(30_000 * MS, said::add, hook).attend(late, command.held));
     assertEquals(List.of(), said);
     LeaseCountdown.Limits unattended = Objects.requireNonNull(command.told);
     assertTrue(unattended.end() > 30_000 * MS, "the guard heard of no renewal: " + unattended);
     assertTrue(unattended.kill() < command.held.deadline(), "" + unattended);
+  }
+
+  @Test
+  void aLossIsToldBeforeTheCommandIsEnded() throws Exception {
+    HeldLease held = held(30_000);
+    var slow = new Slow(700 * MS);
+    hook = slow;
+    away = true;
+    var command = new Stubborn(held, Long.MAX_VALUE);
+    assertFalse(attend(30_000, command));
+    assertEquals("the leases can't be renewed, the lease service does not answer", slow.why);
+    assertEquals(held.deadline() - slow.begunAt, slow.left);
+    assertTrue(slow.left <= 6_000 * MS && slow.left > 5_800 * MS, "" + slow.left);
+    long waited = command.toldAt - slow.begunAt;
+    assertTrue(waited >= 700 * MS && waited <= 720 * MS, "" + waited);
+  }
+
+  /** Whatever it does, the command ends before its leases can be another's. */
+  @ParameterizedTest
+  @ValueSource(longs = {50, 300, 1_000, 30_000})
+  void l5_whatIsToldOfALossDelaysNoEndBeyondTheLeases(long lengthMs) throws Exception {
+    var command = new Stubborn(held(lengthMs), Long.MAX_VALUE);
+    var endless = new Slow(Long.MAX_VALUE);
+    hook = endless;
+    away = true;
+    assertFalse(attend(lengthMs, command));
+    long length = lengthMs * MS;
+    assertTrue(command.killedAt <= length * 93 / 100 + 1_000, "at " + command.killedAt);
+    assertTrue(command.killedAt - command.toldAt >= length * 6 / 100, "time to end");
+    assertTrue(endless.killedAt <= length * 93 / 100 + 1_000, "at " + endless.killedAt);
+  }
+
+  /** The command has ended, and the hook may write its letter. */
+  @Test
+  void whatIsToldOfALossMayEndBehindTheCommand() throws Exception {
+    HeldLease held = held(30_000);
+    service().release(held.id(), LeaseReport.NOTHING);
+    var slow = new Slow(12_000 * MS);
+    hook = slow;
+    var command = new Stubborn(held, 15_000 * MS);
+    assertFalse(attend(30_000, command));
+    assertEquals("the leases can't be renewed: the grant was released; acquire anew", slow.why);
+    assertTrue(slow.killedAt >= slow.begunAt + slow.takes, "at " + slow.killedAt);
+    assertTrue(command.toldAt < 0, "it ended by itself");
   }
 
   @Test

@@ -196,6 +196,22 @@ class LeaseRunTest {
         60_000_000_000L, held.get("expiryNanos").asLong() - held.get("issuedAtNanos").asLong());
   }
 
+  /** While the command can still be stopped in order. */
+  @Test
+  void aLossIsToldBeforeTheCommandIsEnded() throws Exception {
+    String told = "--on-lost=echo $CINCH_LEASE: $CINCH_REASON; test $CINCH_LEFT_MS -gt 0; echo $?";
+    String text = "trap 'echo ended; exit 0' TERM; echo ready; while :; do sleep 0.05; done";
+    try (Forked running = run(text, "--for=3s", told)) {
+      assertEquals("ready", running.line());
+      cinch.run("lease", "revoke", "jobs/1", "--reason=test", served.admin).ended(0);
+      String lost =
+          "jobs/1: the leases can't be renewed: the lease on jobs/1 was revoked: test; acquire anew";
+      assertEquals(
+          List.of(lost, "0", "ended"), List.of(running.line(), running.line(), running.line()));
+      assertEquals(3, running.await());
+    }
+  }
+
   /** Nobody knows what it wrote. */
   @Test
   void l2_theLeasesOfAnAppendThatWasKilledAreNotGivenBack() throws Exception {

@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
@@ -12,7 +13,10 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.time.TimeSource;
+import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Queue;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -39,17 +43,6 @@ public final class HeldLease {
   }
 
   /**
-   * Told of a loss, once, on the thread that found it; must not block for long. With a {@link
-   * LeaseKeeper}, of several leases at once.
-   */
-  public interface Listener {
-    /**
-     * @param why one line for the user
-     */
-    void lost(HeldLease lease, String why);
-  }
-
-  /**
    * When a request was sent.
    *
    * @param monotonic the monotonic clock before that, nanoseconds
@@ -67,13 +60,16 @@ public final class HeldLease {
   private final Releasing.GrantCalls calls;
   private final TimeSource time;
   private final HoldSettings settings;
-  private final Listener listener;
+  private final LeaseListener listener;
   private final RandomGenerator random;
   private final Releasing releasing;
   private final Object network = new Object();
 
-  /** Whether the listener is to be told of a loss yet. Guarded by this. */
-  private boolean untold;
+  /** What the listener is to be told yet. Guarded by this. */
+  private final Queue<Runnable> untold = new ArrayDeque<>(1);
+
+  /** Whether it was told that they are at risk, since the last renewal. Guarded by this. */
+  private boolean atRisk;
 
   private volatile Snapshot now;
   private volatile long renewAt;
@@ -102,7 +98,7 @@ public final class HeldLease {
    * @param asked before the request for the grant was sent; the grant's duration must have been the
    *     settings'
    * @param reports asked before each renewal for what to report; called on the renewing thread
-   * @param listener told when the leases are lost
+   * @param listener told what becomes of the leases
    * @param random for jitter
    */
   public HeldLease(
@@ -112,7 +108,7 @@ public final class HeldLease {
       Grant grant,
       Asked asked,
       Supplier<LeaseReport> reports,
-      Listener listener,
+      LeaseListener listener,
       RandomGenerator random) {
     this.calls = new Releasing.GrantCalls(service, settings.durationMs(), reports);
     this.time = time;
@@ -146,7 +142,7 @@ public final class HeldLease {
       HoldSettings settings,
       Operation.Acquire request,
       Supplier<LeaseReport> reports,
-      Listener listener,
+      LeaseListener listener,
       RandomGenerator random)
       throws LeaseRefusedException, LeaseUnavailableException {
     if (request.durationMs() != settings.durationMs()) {
@@ -197,7 +193,12 @@ public final class HeldLease {
   @CanIgnoreReturnValue
   boolean expire(long monotonicNow) {
     Snapshot then = now;
-    if (monotonicNow - then.deadline() < 0 && time.wallNanos() - then.wallEnd() < 0) {
+    long left = Math.min(then.deadline() - monotonicNow, then.wallEnd() - time.wallNanos());
+    if (left > 0) {
+      if (left <= settings.safeNanos() / 2) {
+        risk(left);
+        tell();
+      }
       return false;
     }
     lose(then.deadline(), "it was not renewed in time");
@@ -369,6 +370,7 @@ public final class HeldLease {
         renewed.deadline() - before.deadline() > 0
             ? renewed
             : new Snapshot(State.HELD, grant, before.deadline(), before.wallEnd(), null);
+    atRisk = false;
     renewAt = asked.monotonic + third();
   }
 
@@ -395,21 +397,35 @@ public final class HeldLease {
       return;
     }
     now = now.with(State.LOST, why);
-    untold = true;
+    untold.add(() -> listener.lost(names(), why));
+  }
+
+  private synchronized void risk(long leftNanos) {
+    if (!atRisk && now.state() == State.HELD) {
+      atRisk = true;
+      untold.add(() -> listener.atRisk(names(), Duration.ofNanos(leftNanos)));
+    }
+  }
+
+  private List<LeaseName> names() {
+    return witnesses().stream().map(w -> w.witness().name()).toList();
   }
 
   /**
-   * Tells of a loss that nobody was told of yet. Under no lock: the listener may close what another
-   * thread uses that waits for a renewal.
+   * Tells what nobody was told yet. Under no lock: the listener may close what another thread uses
+   * that waits for a renewal.
    */
   private void tell() {
-    synchronized (this) {
-      if (!untold) {
+    while (true) {
+      Runnable next;
+      synchronized (this) {
+        next = untold.poll();
+      }
+      if (next == null) {
         return;
       }
-      untold = false;
+      next.run();
     }
-    listener.lost(this, String.valueOf(now.lostWhy()));
   }
 
   /** The secret id of the grant. */

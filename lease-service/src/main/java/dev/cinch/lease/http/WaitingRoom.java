@@ -1,6 +1,6 @@
 package dev.cinch.lease.http;
 
-import dev.cinch.lease.LeaseListener;
+import dev.cinch.lease.ChangeListener;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.LeaseHeldException;
@@ -21,7 +21,7 @@ import java.util.function.Consumer;
  * Acquires that wait while others have the leases, without a thread: each try is an acquire as if
  * it had come then. Confined to one event loop, but for {@link #changed}, which any thread calls.
  */
-final class WaitingRoom implements LeaseListener {
+final class WaitingRoom implements ChangeListener {
   /** The event loop. */
   interface Loop {
     /** Runs a task on it, after what it does now; called by any thread. */

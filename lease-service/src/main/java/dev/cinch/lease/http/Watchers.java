@@ -1,7 +1,7 @@
 package dev.cinch.lease.http;
 
+import dev.cinch.lease.ChangeListener;
 import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
 import java.util.HashMap;
 import java.util.List;
@@ -22,7 +22,7 @@ import java.util.stream.Stream;
  * take what it is told hears that it lagged, and what is held then. Confined to one event loop, but
  * for {@link #changed}, {@link #watches} and {@link #became}, which any thread calls.
  */
-final class Watchers implements LeaseListener {
+final class Watchers implements ChangeListener {
   /** Where one of them reads. */
   interface Sink {
     /** Whether so much was not taken that no more is to be written than what was found at once. */

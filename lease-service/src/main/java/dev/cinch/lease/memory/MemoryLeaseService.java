@@ -2,10 +2,10 @@ package dev.cinch.lease.memory;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.ChangeListener;
 import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
@@ -308,7 +308,7 @@ public final class MemoryLeaseService implements LeaseService {
   }
 
   @Override
-  public boolean listen(LeaseListener listener) {
+  public boolean listen(ChangeListener listener) {
     table.listen(listener);
     return true;
   }

@@ -6,11 +6,11 @@ import static dev.cinch.lease.table.Refusals.notHeld;
 import static dev.cinch.lease.table.Refusals.notYet;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.ChangeListener;
+import dev.cinch.lease.ChangeListener.Listeners;
 import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.LeaseListener;
-import dev.cinch.lease.LeaseListener.Listeners;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
@@ -150,7 +150,7 @@ final class MemoryLeases implements LeaseBackend {
   }
 
   @Override
-  public void listen(LeaseListener next) {
+  public void listen(ChangeListener next) {
     listeners.add(next);
   }
 

@@ -2,9 +2,9 @@ package dev.cinch.lease.register;
 
 import static dev.cinch.lease.table.Refusals.notYet;
 
+import dev.cinch.lease.ChangeListener;
+import dev.cinch.lease.ChangeListener.Listeners;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseListener;
-import dev.cinch.lease.LeaseListener.Listeners;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.LeaseStateCodec;
@@ -52,7 +52,7 @@ final class Changes {
     this.instance = instance;
   }
 
-  void listen(LeaseListener listener) {
+  void listen(ChangeListener listener) {
     listeners.add(listener);
   }
 

@@ -4,9 +4,9 @@ import static dev.cinch.lease.table.Refusals.invalid;
 import static dev.cinch.lease.table.Refusals.notHeld;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.ChangeListener;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
@@ -456,7 +456,7 @@ public final class RegisterBackend implements LeaseBackend {
   }
 
   @Override
-  public void listen(LeaseListener listener) {
+  public void listen(ChangeListener listener) {
     told.listen(listener);
   }
 

@@ -1,9 +1,9 @@
 package dev.cinch.lease.table;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.ChangeListener;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
@@ -146,7 +146,7 @@ public interface LeaseBackend {
       throws LeaseRefusedException;
 
   /** Has one more listener told of changes. */
-  void listen(LeaseListener listener);
+  void listen(ChangeListener listener);
 
   /**
    * Why nothing that takes other machines can be done, as {@link #probe} found it; empty if it can,

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
@@ -15,6 +16,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.memory.Rig;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -22,6 +24,7 @@ import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** Rule L5, and renewing. */
@@ -275,13 +278,15 @@ final class HeldLeaseTest {
   @Test
   void theListenerIsToldWhileNobodyIsKeptWaiting() throws Exception {
     var told = new AtomicInteger();
+    var lost = new AtomicReference<HeldLease>();
     HeldLease lease =
         hold(
-            (lost, why) -> {
+            (names, why) -> {
               var other =
                   new Thread(
                       () -> {
-                        assertThrows(LeaseRefusedException.class, () -> lost.renew(LogSet.NONE));
+                        assertThrows(
+                            LeaseRefusedException.class, () -> lost.get().renew(LogSet.NONE));
                         told.incrementAndGet();
                       });
               other.setDaemon(true);
@@ -292,9 +297,50 @@ final class HeldLeaseTest {
                 throw new IllegalStateException(e);
               }
             });
+    lost.set(lease);
     rig.service.release(lease.id(), LeaseReport.NOTHING);
     assertThrows(LeaseRefusedException.class, () -> lease.renew(LogSet.NONE));
     assertEquals(1, told.get());
+  }
+
+  /** Once half of the time is over without a renewal; anew after one. */
+  @Test
+  void theListenerIsToldOfARiskInTimeAndOnce() throws Exception {
+    var told = new ArrayList<String>();
+    HeldLease lease =
+        hold(
+            new LeaseListener() {
+              @Override
+              public void atRisk(List<LeaseName> names, Duration left) {
+                long half = SETTINGS.safeNanos() / 2;
+                assertTrue(left.toNanos() <= half && left.toNanos() > half * 9 / 10, "" + left);
+                told.add("risk " + names);
+              }
+
+              @Override
+              public void lost(List<LeaseName> names, String why) {
+                told.add("lost " + names + ": " + why);
+              }
+            });
+    LeaseKeeper keeper = LeaseKeeper.stepped(rig.time);
+    keeper.keep(lease);
+    for (int i = 0; i < 5; i++) {
+      rig.time.advanceNanos(keeper.doWork());
+    }
+    assertEquals(List.of(), told);
+    service.down = true;
+    for (long left = lease.leftNanos(); left > SETTINGS.safeNanos() / 3; left = lease.leftNanos()) {
+      rig.time.advanceNanos(Math.min(keeper.doWork(), 100_000_000));
+    }
+    assertEquals(List.of("risk [a]"), told);
+    service.down = false;
+    assertEquals(HeldLease.State.HELD, lease.state());
+    lease.renew(LogSet.NONE);
+    service.down = true;
+    while (lease.state() == HeldLease.State.HELD) {
+      rig.time.advanceNanos(Math.min(keeper.doWork(), 100_000_000));
+    }
+    assertEquals(List.of("risk [a]", "risk [a]", "lost [a]: it was not renewed in time"), told);
   }
 
   @Test
@@ -314,12 +360,12 @@ final class HeldLeaseTest {
     return hold(request, (lease, why) -> losses.add(why));
   }
 
-  private HeldLease hold(HeldLease.Listener listener)
+  private HeldLease hold(LeaseListener listener)
       throws LeaseRefusedException, LeaseUnavailableException {
     return hold(rig.request("a"), listener);
   }
 
-  private HeldLease hold(Operation.Acquire request, HeldLease.Listener listener)
+  private HeldLease hold(Operation.Acquire request, LeaseListener listener)
       throws LeaseRefusedException, LeaseUnavailableException {
     return HeldLease.acquire(
         service, rig.time, SETTINGS, request, () -> report, listener, new Random(3));

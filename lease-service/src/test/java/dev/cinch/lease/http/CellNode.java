@@ -1,8 +1,8 @@
 package dev.cinch.lease.http;
 
+import dev.cinch.lease.ChangeListener;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
@@ -124,7 +124,7 @@ final class CellNode implements LeaseService, AutoCloseable {
   }
 
   @Override
-  public boolean listen(LeaseListener listener) {
+  public boolean listen(ChangeListener listener) {
     return cell.listen(listener);
   }
 

@@ -160,7 +160,7 @@ final class HostileConnectionsTest {
         grant,
         askedAt,
         () -> LeaseReport.NOTHING,
-        (lease, why) -> lost.add(lease.witnesses().get(0).witness().name() + ": " + why),
+        (names, why) -> lost.add(names.get(0) + ": " + why),
         new Random(number));
   }
 

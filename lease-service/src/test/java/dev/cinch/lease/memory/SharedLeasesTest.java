@@ -11,13 +11,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.cinch.lease.Altered;
+import dev.cinch.lease.ChangeListener;
 import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
-import dev.cinch.lease.LeaseListener;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
@@ -218,7 +218,7 @@ final class SharedLeasesTest {
     BlockingQueue<LeaseInfo> became = new LinkedBlockingQueue<>();
     assertTrue(
         one.service.listen(
-            new LeaseListener() {
+            new ChangeListener() {
               @Override
               public void changed(String name, boolean free) {
                 if (free) {

@@ -7,7 +7,7 @@ import java.util.function.Supplier;
 /** Told of changes of leases by a service that has them in its memory. Thread-safe. */
 @CheckReturnValue
 @FunctionalInterface
-public interface LeaseListener {
+public interface ChangeListener {
   /**
    * A lease was granted, prolonged, or ended by somebody; not that its time is over. Called while
    * the change is made, for each name in the order of its changes: it must not wait, nor ask the
@@ -33,30 +33,30 @@ public interface LeaseListener {
 
   /** Those who are told of changes of leases. Thread-safe. */
   final class Listeners {
-    private final CopyOnWriteArrayList<LeaseListener> all = new CopyOnWriteArrayList<>();
+    private final CopyOnWriteArrayList<ChangeListener> all = new CopyOnWriteArrayList<>();
 
     /** Has one more told, from now on. */
-    public void add(LeaseListener listener) {
+    public void add(ChangeListener listener) {
       all.add(listener);
     }
 
-    /** As {@link LeaseListener#changed}. */
+    /** As {@link ChangeListener#changed}. */
     public void changed(String name, boolean free) {
-      for (LeaseListener listener : all) {
+      for (ChangeListener listener : all) {
         listener.changed(name, free);
       }
     }
 
-    /** As {@link LeaseListener#lost}. */
+    /** As {@link ChangeListener#lost}. */
     public void lost() {
-      for (LeaseListener listener : all) {
+      for (ChangeListener listener : all) {
         listener.lost();
       }
     }
 
     /** Whether anybody wants to know more of a name. */
     public boolean isWatched(String name) {
-      for (LeaseListener listener : all) {
+      for (ChangeListener listener : all) {
         if (listener.watches(name)) {
           return true;
         }
@@ -70,7 +70,7 @@ public interface LeaseListener {
      * @param lease made only for them
      */
     public void became(String name, Supplier<LeaseInfo> lease) {
-      for (LeaseListener listener : all) {
+      for (ChangeListener listener : all) {
         if (listener.watches(name)) {
           listener.became(lease.get());
         }
