@@ -99,10 +99,10 @@ final class LeaseCountdown {
     boolean lost = false;
     boolean ended = false;
     boolean killed = false;
-    long hookLeft = 0;
+    long nextLeft = endLeft; // so much is left when something is to be done
     long left = held.leftNanos();
     long told = held.deadline();
-    while (!command.await(untilNext(left, lost, ended, killed))) {
+    while (!command.await(untilNext(left - nextLeft, lost && !ended, killed))) {
       left = held.leftNanos();
       if (!lost && held.deadline() != told) {
         told = held.deadline();
@@ -118,10 +118,11 @@ final class LeaseCountdown {
         long kill = limits(told).kill();
         command.mayRun(new Limits(kill, kill)); // it is told here
         onLost.begin(reason, left);
-        hookLeft = killLeft + (left - killLeft) / 2;
+        nextLeft = killLeft + (left - killLeft) / 2;
       }
-      if (lost && !ended && (onLost.isOver() || left <= hookLeft)) {
+      if (lost && !ended && (onLost.isOver() || left <= nextLeft)) {
         ended = true;
+        nextLeft = killLeft;
         command.end();
         left = held.leftNanos(); // looking for all that it started takes a while
       }
@@ -129,6 +130,7 @@ final class LeaseCountdown {
         killed = true;
         say.accept("it did not end: killing it");
         command.kill();
+        onLost.kill();
       }
     }
     finish(held);
@@ -149,8 +151,8 @@ final class LeaseCountdown {
   }
 
   /** Short leases end between two looks. */
-  private long untilNext(long left, boolean lost, boolean ended, boolean killed) {
-    long look = lost && !ended ? HOOK_LOOK_NANOS : LOOK_NANOS;
-    return killed ? look : Math.max(0, Math.min(look, left - (lost ? killLeft : endLeft)));
+  private static long untilNext(long until, boolean hooked, boolean killed) {
+    long look = hooked ? HOOK_LOOK_NANOS : LOOK_NANOS;
+    return killed ? look : Math.max(0, Math.min(look, until));
   }
 }

@@ -92,8 +92,8 @@ abstract class LeaseListing extends LeaseRequest.OfCell {
   @Command(
       name = "show",
       description = {
-        "Print what is known about a lease: its state, its holder, since when, when it expires unless"
-            + " it is renewed, how many wait for it, and who is next.",
+        "Print what is known about a lease: its state, its holder, its age, when it expires unless it"
+            + " is renewed, and who waits.",
         "Exit code 3 if nothing is known."
       },
       footer = {
@@ -124,8 +124,8 @@ abstract class LeaseListing extends LeaseRequest.OfCell {
   @Command(
       name = "list",
       description =
-          "Print what is known about leases, one a line: state, holder, since when, when it expires"
-              + " unless it is renewed, how many wait for it, and who is next.",
+          "Print what is known about leases, one a line: state, holder, age, when it expires unless"
+              + " it is renewed, and who waits.",
       footer = {
         "",
         "Examples:",

@@ -123,7 +123,7 @@ class LeaseCountdownTest {
 
     @Override
     public void kill() {
-      killedAt = clock;
+      killedAt = killedAt < 0 ? clock : killedAt;
     }
   }
 
