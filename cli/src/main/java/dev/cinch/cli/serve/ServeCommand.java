@@ -205,6 +205,7 @@ public final class ServeCommand implements Callable<Integer> {
     if (clockRate != 1) {
       time = new PacedTime(time, clockRate);
     }
+    access.keepTrail();
     Store opened = StoreOptions.open(store, time);
     if (opened != null) {
       requireKeyOf(opened);

@@ -33,7 +33,7 @@ class LeaseApiPageTest {
 
   /** What differs from one run to the next, and is compared by its kind alone. */
   private static final Set<String> DRAWN =
-      Set.of("signed", "correlation", "previous", "publicKey", "store");
+      Set.of("signed", "correlation", "previous", "publicKey", "store", "by");
 
   private static final String END = "-- that was it --";
 

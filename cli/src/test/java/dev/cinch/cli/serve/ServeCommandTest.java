@@ -14,7 +14,9 @@ import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -37,6 +39,28 @@ class ServeCommandTest {
     for (String place : List.of("service/instances", "service/ceilings", "keys")) {
       assertArrayEquals(new String[0], store.resolve(place).toFile().list(), place);
     }
+  }
+
+  @Test
+  void aTrailGoesToAFileOfTheOwner() throws Exception {
+    Path store = Cinch.store(temp);
+    Path trail = temp.resolve("trail.log");
+    for (int i = 0; i < 2; i++) {
+      try (Forked server = Forked.serve(temp, store, "--trail=" + trail)) {
+        Cinch cinch = new Cinch().with("CINCH_SERVER", server.listening());
+        cinch.run("lease", "acquire", "--for=1s", "--wait=60s", "--holder=\"me\"", "a").ended(0);
+        server.signal("TERM");
+        server.ended(0);
+      }
+    }
+    String text = Files.readString(trail);
+    assertEquals(2, text.split("\"event\":\"started\",\"store\":\"[0-9a-f]{32}\"}\n", -1).length - 1);
+    assertEquals(2, text.split("\"event\":\"stopped\"}\n", -1).length - 1);
+    assertEquals(
+        2, text.split("\"event\":\"granted\",\"name\":\"a\",\"holder\":\"\\\\\"me", -1).length - 1);
+    assertTrue(text.lines().allMatch(line -> line.startsWith("{\"at\":") && line.endsWith("}")));
+    String mode = PosixFilePermissions.toString(Files.getPosixFilePermissions(trail));
+    assertEquals("rw-r-----", mode);
   }
 
   /** There is no authentication, and whoever takes the address from a manual may not know. */

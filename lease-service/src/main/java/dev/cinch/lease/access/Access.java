@@ -99,8 +99,9 @@ public final class Access {
   private Caller caller(Token token, @Nullable Object from) {
     Instant now = Instant.ofEpochSecond(0, time.wallNanos());
     return token.isOver(now)
-        ? new Caller(token.shown() + ", which ended at " + token.expires().get(), from, List.of())
-        : new Caller(token.shown(), from, token.permissions());
+        ? new Caller(
+            token.shown() + ", which ended at " + token.expires().get(), from, List.of(), true)
+        : new Caller(token.shown(), from, token.permissions(), true);
   }
 
   /**

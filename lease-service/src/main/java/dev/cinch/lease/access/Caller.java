@@ -15,11 +15,23 @@ import org.jspecify.annotations.Nullable;
  *
  * @param who for logs and messages, without a secret: like {@code token 1f2e3d4c (ci)}
  * @param from its address; an object whose text that is, null if it is not known
+ * @param named whether it is known by a token or a certificate, which {@code who} names
  */
 @CheckReturnValue
-public record Caller(String who, @Nullable Object from, List<Permission> permissions) {
+public record Caller(
+    String who, @Nullable Object from, List<Permission> permissions, boolean named) {
   public Caller {
     permissions = List.copyOf(permissions);
+  }
+
+  /** One that is known by nothing. */
+  public Caller(String who, @Nullable Object from, List<Permission> permissions) {
+    this(who, from, permissions, false);
+  }
+
+  /** Whether it may see the leases of all names that begin so. */
+  public boolean maySee(String beginning) {
+    return Permission.allow(permissions, Right.OBSERVE, beginning);
   }
 
   /**

@@ -96,7 +96,7 @@ final class LeaseQueries {
     @Nullable String after = given.remove("after");
     @Nullable String limit = given.remove("limit");
     noOthers(given);
-    int most = limit == null ? DEFAULT_LIMIT : limit(limit);
+    int most = limit == null ? DEFAULT_LIMIT : limit(limit, MAX_LIMIT);
     Optional<LeaseName> above =
         after == null || after.isEmpty() ? Optional.empty() : Optional.of(WireReader.name(after));
     String beginning = prefix == null ? "" : prefix;
@@ -114,25 +114,25 @@ final class LeaseQueries {
             found, i -> LeaseDocuments.detail(detail(i, waiting, now, LISTED_WAITERS))));
   }
 
-  private static void noOthers(Map<String, String> given) throws WireException {
+  static void noOthers(Map<String, String> given) throws WireException {
     if (!given.isEmpty()) {
       throw new WireException("unknown parameter \"" + given.keySet().iterator().next() + "\"");
     }
   }
 
-  private static int limit(String text) throws WireException {
+  static int limit(String text, int most) throws WireException {
     try {
       int limit = Integer.parseInt(text);
-      if (limit >= 1 && limit <= MAX_LIMIT) {
+      if (limit >= 1 && limit <= most) {
         return limit;
       }
     } catch (NumberFormatException e) {
       // Falls through to the one message.
     }
-    throw new WireException("\"limit\" is not a number from 1 to " + MAX_LIMIT);
+    throw new WireException("\"limit\" is not a number from 1 to " + most);
   }
 
-  private static Map<String, String> parameters(@Nullable String query) throws WireException {
+  static Map<String, String> parameters(@Nullable String query) throws WireException {
     var found = new HashMap<String, String>();
     if (query == null || query.isEmpty()) {
       return found;

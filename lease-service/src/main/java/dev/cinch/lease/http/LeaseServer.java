@@ -56,6 +56,12 @@ public final class LeaseServer implements AutoCloseable {
   /** The port unless told otherwise. */
   public static final int DEFAULT_PORT = 8470;
 
+  /**
+   * The logger that is told, as lines of JSON, who was granted, gave back or was refused which
+   * lease (docs/lease-api.md). Whether it is enabled is looked at as a server starts.
+   */
+  public static final String TRAIL = Trail.LOGGER;
+
   /** The longest that {@link #drain} takes, milliseconds. */
   public static final long DRAIN_MS = 5_000;
 
@@ -81,6 +87,7 @@ public final class LeaseServer implements AutoCloseable {
   private final Gates gates;
   private final Workers workers;
   private final RequestHandler requests;
+  private final Trail trail;
   private final AtomicBoolean maintaining = new AtomicBoolean();
 
   private final @Nullable PemTls tls;
@@ -109,11 +116,12 @@ public final class LeaseServer implements AutoCloseable {
     var loop = new LoopTimers(vertx, context);
     gates = new Gates(b.limits, b.clock, loop::run);
     var metrics = new ServerMetrics(b.clock);
+    trail = new Trail(b.service, () -> health.get().store(), b.clock);
     var names = new ArrayList<String>(b.names);
     names.add(b.host);
     requests =
         new RequestHandler(
-            new Routes(b.service, b.info, b.health, b.cell, metrics),
+            new Routes(b.service, b.info, b.health, b.cell, metrics, trail),
             metrics,
             new Callers(names),
             b.access,
@@ -152,6 +160,7 @@ public final class LeaseServer implements AutoCloseable {
       var unused = vertx.close();
       throw new IOException("can't serve on " + b.host + ":" + b.port + ": " + e.getMessage(), e);
     }
+    trail.start();
     vertx.setPeriodic(SWEEP_MS, timer -> sweep());
     vertx.setPeriodic(MAINTENANCE_MS, timer -> maintain());
     log.info("lease service at {}", uri());
@@ -439,6 +448,7 @@ public final class LeaseServer implements AutoCloseable {
     closing = true;
     workers.close();
     var unused = await(vertx.close());
+    trail.close();
   }
 
   /** An event loop of Vert.x and its timers. */

@@ -38,6 +38,7 @@ final class Routes {
   private static final String SHARDS = "/v1/shards";
   static final String CELL = "/v1/cell";
   static final String METRICS = "/metrics";
+  private static final String HISTORY = "/v1/history";
   private static final String HEALTHZ = "/healthz";
   private static final String READYZ = "/readyz";
 
@@ -57,6 +58,7 @@ final class Routes {
   private final @Nullable Supplier<Optional<ObjectNode>> cell;
   private final ServerMetrics metrics;
   private final LeaseQueries queries;
+  private final Trail trail;
 
   /**
    * @param health asked on a thread that must not wait
@@ -67,8 +69,10 @@ final class Routes {
       Supplier<ServiceInfo> info,
       Supplier<Health> health,
       @Nullable Supplier<Optional<ObjectNode>> cell,
-      ServerMetrics metrics) {
+      ServerMetrics metrics,
+      Trail trail) {
     this.metrics = metrics;
+    this.trail = trail;
     this.service = service;
     this.info = info;
     this.health = health;
@@ -195,7 +199,9 @@ final class Routes {
 
   /** Who is to carry out a request that can't be carried out at once. */
   static Workers.Lane lane(String path, int bodyBytes) {
-    return isLarge(bodyBytes) || path.equals(LEASES) ? Workers.Lane.LARGE : Workers.Lane.OTHERS;
+    return isLarge(bodyBytes) || path.equals(LEASES) || path.equals(HISTORY)
+        ? Workers.Lane.LARGE
+        : Workers.Lane.OTHERS;
   }
 
   /** Whether reading a body takes so long that an event loop should not. */
@@ -227,13 +233,14 @@ final class Routes {
     return Optional.of(permitted(operations, batch, wire, caller, since));
   }
 
-  private static Asked permitted(
+  private Asked permitted(
       List<Operation> all, boolean batch, Wire wire, Caller caller, long since) {
     var refused = new TreeMap<Integer, Outcome>();
     for (int i = 0; i < all.size(); i++) {
       Optional<LeaseRefusedException> refusal = caller.refusal(all.get(i));
       if (refusal.isPresent()) {
         refused.put(i, new Outcome.Refused(refusal.get()));
+        trail.refused(all.get(i), refusal.get(), caller);
       }
     }
     List<Operation> rest = all;
@@ -249,6 +256,7 @@ final class Routes {
   /** The answer to what was asked for, once it is known what became of each operation. */
   Answer answer(Asked asked, List<Outcome> permitted) {
     metrics.ended(asked, permitted);
+    trail.told(asked, permitted);
     List<Outcome> outcomes = asked.whole(permitted);
     tell(asked, outcomes);
     return asked.batch()
@@ -323,6 +331,9 @@ final class Routes {
         noQuery(query);
         return cell(cell);
       }
+      if (path.equals(HISTORY)) {
+        return trail.history(query, caller);
+      }
       if (path.equals(LEASES)) {
         return queries.list(query, caller, waiting);
       }
@@ -376,6 +387,7 @@ final class Routes {
         || path.equals(LEASES)
         || path.equals(WatchEndpoint.PATH)
         || path.equals(METRICS)
+        || path.equals(HISTORY)
         || (path.equals(CELL) && cell != null)
         || isHealth(path)) {
       allowed = GET;

@@ -39,7 +39,8 @@ final class LargeAnswersTest {
           rig.service::info,
           () -> Health.of(rig.service.info()),
           null,
-          new ServerMetrics(() -> 0));
+          new ServerMetrics(() -> 0),
+          new Trail(rig.service, () -> "", () -> 0));
 
   private static LogSet logs(int from, int count) {
     return LogSet.of(LongStream.range(from, from + count).mapToObj(i -> new Id(-1, i)).toList());

@@ -323,7 +323,8 @@ final class LeaseServerTest {
             RIG.service::info,
             () -> Health.of(RIG.service.info()),
             null,
-            new ServerMetrics(() -> 0));
+            new ServerMetrics(() -> 0),
+            new Trail(failing, () -> "", () -> 0));
     Caller caller = Access.withoutTokens().caller(List.of(), null, Optional.empty());
     Answer answer = routes.answer("GET", "/v1/time", null, new byte[0], Wire.JSON, caller);
     assertEquals(500, answer.status());

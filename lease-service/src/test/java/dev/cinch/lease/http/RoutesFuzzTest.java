@@ -43,9 +43,15 @@ final class RoutesFuzzTest {
 
   @FuzzTest
   void answer(byte[] data) throws IOException {
+    var service = new Rig().service;
     var routes =
         new Routes(
-            new Rig().service, () -> INFO, () -> Health.of(INFO), null, new ServerMetrics(() -> 0));
+            service,
+            () -> INFO,
+            () -> Health.of(INFO),
+            null,
+            new ServerMetrics(() -> 0),
+            new Trail(service, () -> "", () -> 0));
     String text = new String(data, StandardCharsets.ISO_8859_1);
     for (String request : text.split("\0", MOST_REQUESTS)) {
       int line = request.indexOf('\n');
