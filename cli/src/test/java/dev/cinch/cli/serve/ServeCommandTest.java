@@ -54,7 +54,8 @@ class ServeCommandTest {
       }
     }
     String text = Files.readString(trail);
-    assertEquals(2, text.split("\"event\":\"started\",\"store\":\"[0-9a-f]{32}\"}\n", -1).length - 1);
+    assertEquals(
+        2, text.split("\"event\":\"started\",\"store\":\"[0-9a-f]{32}\"}\n", -1).length - 1);
     assertEquals(2, text.split("\"event\":\"stopped\"}\n", -1).length - 1);
     assertEquals(
         2, text.split("\"event\":\"granted\",\"name\":\"a\",\"holder\":\"\\\\\"me", -1).length - 1);

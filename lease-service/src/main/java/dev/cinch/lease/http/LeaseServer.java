@@ -116,7 +116,7 @@ public final class LeaseServer implements AutoCloseable {
     var loop = new LoopTimers(vertx, context);
     gates = new Gates(b.limits, b.clock, loop::run);
     var metrics = new ServerMetrics(b.clock);
-    trail = new Trail(b.service, () -> health.get().store(), b.clock);
+    trail = new Trail(b.service, b.health, b.info, b.clock);
     var names = new ArrayList<String>(b.names);
     names.add(b.host);
     requests =

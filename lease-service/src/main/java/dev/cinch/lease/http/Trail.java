@@ -18,6 +18,7 @@ import dev.cinch.lease.OneLine;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.Revocation;
+import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.access.Caller;
@@ -27,10 +28,13 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
@@ -95,6 +99,7 @@ final class Trail implements AutoCloseable {
 
   /** The leases of a grant. */
   private static final class Tenancy {
+    private final long granted;
     private volatile List<Held> leases;
     private volatile long expiry;
     private volatile boolean full;
@@ -104,6 +109,7 @@ final class Trail implements AutoCloseable {
 
     Tenancy(Grant grant) {
       leases = grant.witnesses().stream().map(Held::of).toList();
+      granted = grant.witnesses().get(0).witness().issuedAt();
       full = !grant.witnesses().get(0).witness().tentative();
       prolonged(grant);
     }
@@ -114,8 +120,11 @@ final class Trail implements AutoCloseable {
     }
   }
 
+  private record Moment(long time, long clock) {}
+
   private final LeaseService service;
-  private final Supplier<String> store;
+  private final Supplier<Health> health;
+  private final Supplier<ServiceInfo> info;
   private final LongSupplier clock;
   private final TrailHistory history =
       new TrailHistory(HISTORY, Math.min(HISTORY_BYTES, Runtime.getRuntime().maxMemory() / 32));
@@ -135,45 +144,47 @@ final class Trail implements AutoCloseable {
   private final AtomicLong refusalsLeftOut = new AtomicLong();
   private long refusalsSecond = Long.MIN_VALUE;
   private int refusals;
-  private volatile long lastTime = Long.MIN_VALUE;
+
+  /** What the service's time was, and the clock; it is asked by the thread, since it may wait. */
+  private volatile Optional<Moment> known = Optional.empty();
+
   private boolean begun;
-  private volatile boolean closing;
-  private @Nullable Thread thread;
+  private int steps;
+  private final ScheduledExecutorService thread =
+      Executors.newSingleThreadScheduledExecutor(
+          task -> {
+            var made = new Thread(task, "cinch-trail");
+            made.setDaemon(true);
+            return made;
+          });
 
   /**
-   * @param store the id of the store whose leases these are; empty if there is none
+   * @param info waits where {@code health} has no instance
    * @param clock monotonic, nanoseconds
    */
-  Trail(LeaseService service, Supplier<String> store, LongSupplier clock) {
+  Trail(
+      LeaseService service,
+      Supplier<Health> health,
+      Supplier<ServiceInfo> info,
+      LongSupplier clock) {
     this.service = service;
-    this.store = store;
+    this.health = health;
+    this.info = info;
     this.clock = clock;
   }
 
   /** Writes from now on, and looks what is over. */
   void start() {
-    thread = new Thread(this::run, "cinch-trail");
-    thread.setDaemon(true);
-    thread.start();
+    var unused =
+        thread.scheduleWithFixedDelay(this::step, 0, WRITE_EVERY_MS, TimeUnit.MILLISECONDS);
   }
 
-  private void run() {
+  private void step() {
     try {
-      for (int i = 1; !closing; i++) {
-        TimeUnit.MILLISECONDS.sleep(WRITE_EVERY_MS);
-        step(i % SWEEP_EVERY == 0);
-      }
-    } catch (InterruptedException e) {
-      // It ends.
-    }
-  }
-
-  private void step(boolean sweeps) {
-    try {
-      write();
-      if (sweeps) {
+      if (steps++ % SWEEP_EVERY == 0) {
         sweep();
       }
+      write();
     } catch (RuntimeException e) {
       log.error("the trail could not be kept", e);
     }
@@ -182,19 +193,16 @@ final class Trail implements AutoCloseable {
   /** Writes what is not yet, and that it ends. */
   @Override
   public void close() {
-    closing = true;
-    Thread running = thread;
-    if (running != null) {
-      running.interrupt();
-      try {
-        running.join(TimeUnit.SECONDS.toMillis(5));
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
+    thread.shutdownNow();
+    try {
+      if (thread.awaitTermination(5, TimeUnit.SECONDS)) { // else it waits for others
+        write();
+        if (begun) {
+          line("stopped", LeaseDocuments.object());
+        }
       }
-    }
-    write();
-    if (begun) {
-      line("stopped", LeaseDocuments.object());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 
@@ -267,8 +275,9 @@ final class Trail implements AutoCloseable {
       return; // the request came before
     }
     leases.addAndGet(-was.leases.size());
+    long at = now().orElse(was.granted);
     for (Held lease : was.leases) {
-      add(event(now(), Kind.RELEASED, lease, was.expiry, caller, ""));
+      add(event(at, Kind.RELEASED, lease, was.expiry, caller, ""));
     }
   }
 
@@ -283,7 +292,8 @@ final class Trail implements AutoCloseable {
     if (!TELLING.contains(refusal.reason())) {
       return;
     }
-    if (!hasRoomForRefusal()) {
+    OptionalLong at = now();
+    if (at.isEmpty() || !hasRoomForRefusal()) {
       refusalsLeftOut.incrementAndGet();
       return;
     }
@@ -304,7 +314,7 @@ final class Trail implements AutoCloseable {
     }
     add(
         new TrailEvent(
-            now(),
+            at.getAsLong(),
             Kind.REFUSED,
             lease == null ? name : lease.name(),
             lease == null ? OneLine.of(holder, MAX_TEXT) : lease.holder(),
@@ -349,21 +359,24 @@ final class Trail implements AutoCloseable {
     }
   }
 
-  /** The service's time, or the last that it said. */
-  private long now() {
-    try {
-      lastTime = service.now();
-    } catch (LeaseUnavailableException e) {
-      // It starts, or asks others in vain.
-    }
-    return lastTime;
+  /** The service's time, by the clock since it was asked; empty if it never was. */
+  private OptionalLong now() {
+    long at = clock.getAsLong();
+    return known.isEmpty()
+        ? OptionalLong.empty()
+        : OptionalLong.of(known.get().time() + (at - known.get().clock()));
   }
 
   /**
    * Finds out which leases are over: those whose time was over when they were last prolonged here.
    */
   synchronized void sweep() {
-    long now = now();
+    if (health.get().instance().isEmpty()) {
+      return; // it starts
+    }
+    long before = clock.getAsLong();
+    long now = info.get().now();
+    known = Optional.of(new Moment(now, before));
     int looks = LOOKS;
     for (Map.Entry<Id, Tenancy> each : tenancies.entrySet()) {
       if (each.getValue().expiry <= now) {
@@ -431,9 +444,9 @@ final class Trail implements AutoCloseable {
     if (!written) {
       return;
     }
-    if (!begun && now() != Long.MIN_VALUE) {
+    if (!begun && known.isPresent()) {
       begun = true;
-      line("started", LeaseDocuments.object().put("store", store.get()));
+      line("started", LeaseDocuments.object().put("store", health.get().store()));
     }
     int most = UNWRITTEN; // others come meanwhile
     for (TrailEvent next = unwritten.poll(); next != null; next = unwritten.poll()) {
@@ -451,8 +464,9 @@ final class Trail implements AutoCloseable {
 
   /** Of the trail itself. */
   private void line(String event, ObjectNode more) {
-    if (written) {
-      ObjectNode out = LeaseDocuments.time(LeaseDocuments.object(), "at", now());
+    OptionalLong at = now();
+    if (at.isPresent()) {
+      ObjectNode out = LeaseDocuments.time(LeaseDocuments.object(), "at", at.getAsLong());
       out.put("event", event).setAll(more);
       lines.info("{}", new String(LeaseDocuments.bytes(out), UTF_8));
     }

@@ -51,7 +51,7 @@ final class RoutesFuzzTest {
             () -> Health.of(INFO),
             null,
             new ServerMetrics(() -> 0),
-            new Trail(service, () -> "", () -> 0));
+            new Trail(service, () -> Health.of(INFO), () -> INFO, () -> 0));
     String text = new String(data, StandardCharsets.ISO_8859_1);
     for (String request : text.split("\0", MOST_REQUESTS)) {
       int line = request.indexOf('\n');

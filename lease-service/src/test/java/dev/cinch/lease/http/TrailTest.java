@@ -21,6 +21,7 @@ import dev.cinch.lease.memory.Rig;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -44,7 +45,14 @@ final class TrailTest {
   }
 
   private Trail trail() {
-    return new Trail(rig.service, () -> "the store", rig.time::monotonicNanos);
+    var made =
+        new Trail(
+            rig.service,
+            () -> new Health(OptionalLong.of(1), "the store", Optional.empty()),
+            rig.service::info,
+            rig.time::monotonicNanos);
+    made.sweep(); // as its thread does first
+    return made;
   }
 
   private Routes routes() {
