@@ -64,6 +64,26 @@ class ServeCommandTest {
     assertEquals("rw-r-----", mode);
   }
 
+  @Test
+  void anAuditJoinsTheTrailWithTheMessages() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    Path trail = temp.resolve("trail.log");
+    Cinch cinch = Cinch.on(store);
+    try (Forked server = Forked.serve(temp, store, "--trail=" + trail)) {
+      cinch.with("CINCH_SERVER", server.listening());
+      cinch.feed("x\n", "append", "--create", "--log=jobs", "--lease=a").ended(0);
+      server.signal("TERM");
+      server.ended(0);
+    }
+    cinch.settle("jobs");
+    String said = cinch.run("audit", "--trail=" + trail).ended(0).out();
+    assertTrue(said.contains("the grants of 1 of 1 leases; 0 findings"), said);
+    String granted = "\"event\":\"granted\"";
+    Files.writeString(trail, Files.readString(trail).replace(granted, "\"event\":\"refused\""));
+    said = cinch.run("audit", "--trail=" + trail).ended(1).out();
+    assertTrue(said.contains("which no trail has granted"), said);
+  }
+
   /** There is no authentication, and whoever takes the address from a manual may not know. */
   @Test
   void otherMachinesReachItOnlyIfThatIsSaid() throws Exception {
