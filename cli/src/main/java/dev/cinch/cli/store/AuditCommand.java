@@ -196,7 +196,7 @@ public final class AuditCommand implements Callable<Integer> {
               .time("revokedAt", r.revokedAt())
               .text("reason", r.reason());
           if (step.isPresent()) {
-            Trails.asked(step.get(), line);
+            var unused = Trails.asked(step.get(), line);
           }
         });
   }

@@ -157,7 +157,7 @@ final class Trails {
   private static Optional<JsonNode> parsed(String text) {
     try {
       JsonNode line = JSON.read(text);
-      nanos(line);
+      long unused = nanos(line);
       return line.path("event").isTextual() ? Optional.of(line) : Optional.empty();
     } catch (IOException | RuntimeException e) {
       return Optional.empty();
