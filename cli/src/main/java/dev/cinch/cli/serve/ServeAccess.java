@@ -3,6 +3,7 @@ package dev.cinch.cli.serve;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Misuse;
+import dev.cinch.cli.status.StatusSource;
 import dev.cinch.lease.access.Access;
 import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.http.LeaseServer;
@@ -140,6 +141,11 @@ final class ServeAccess {
       tls = Optional.of(new PemTls(Optional.ofNullable(ca), own));
     }
     return new Credentials(Optional.empty(), tls);
+  }
+
+  /** What the server tells of its store. */
+  StatusSource status(Path store, TimeSource time) throws IOException {
+    return new StatusSource(store, time, credentials(), certificate == null || ca != null);
   }
 
   private TokenCommand.Place place(Path key) {

@@ -412,6 +412,9 @@ public final class ServeCommand implements Callable<Integer> {
     var server = LeaseServer.builder(service, service::info).host(host).port(port).names(names());
     backend.tellBy(server, time);
     access.encrypt(server);
+    if (store != null) {
+      server.store(access.status(store, time));
+    }
     if (connections != null) {
       server.connections(connections);
     }

@@ -98,11 +98,18 @@ final class Callers {
         request.method().equals(HttpMethod.GET) || request.method().equals(HttpMethod.HEAD);
     for (String site : request.headers().getAll(SEC_FETCH_SITE)) {
       // "none" is what somebody typed in, and that can only be looked at.
-      if (!site.equals("same-origin") && !(reads && site.equals("none"))) {
+      if (!site.equals("same-origin") && !(reads && (site.equals("none") || isLink(request)))) {
         return forbidden("a page has sent this with Sec-Fetch-Site: " + site);
       }
     }
     return null;
+  }
+
+  /** Whether somebody followed a link to the dashboard, which fills a tab and tells nothing. */
+  private static boolean isLink(HttpServerRequest request) {
+    return Dashboard.PAGE.equals(request.path())
+        && request.headers().getAll("Sec-Fetch-Mode").equals(List.of("navigate"))
+        && request.headers().getAll("Sec-Fetch-Dest").equals(List.of("document"));
   }
 
   private boolean isOurs(String given) {

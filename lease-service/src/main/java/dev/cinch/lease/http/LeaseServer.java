@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -74,6 +75,9 @@ public final class LeaseServer implements AutoCloseable {
 
   /** The longest that a client may take for its part of TLS's beginning, seconds. */
   private static final int HANDSHAKE_S = 5;
+
+  /** So long a request waits for how the store is. */
+  private static final long STORE_PATIENCE_MS = 2_000;
 
   private static final long MAINTENANCE_MS = 1_000;
   private static final int MAINTENANCE_THREADS = 2;
@@ -125,6 +129,7 @@ public final class LeaseServer implements AutoCloseable {
             metrics,
             new Callers(names),
             b.access,
+            b.store == null ? null : new StoreStatus(b.store, b.clock, STORE_PATIENCE_MS),
             workers,
             loop,
             b.timers == null ? loop : b.timers.apply(context),
@@ -185,6 +190,7 @@ public final class LeaseServer implements AutoCloseable {
     private Collection<String> names = List.of();
     private Supplier<Health> health;
     private @Nullable Supplier<Optional<ObjectNode>> cell;
+    private @Nullable Callable<String> store;
     private Access access = Access.withoutTokens();
     private @Nullable PemTls tls;
     private boolean ofClients;
@@ -217,6 +223,17 @@ public final class LeaseServer implements AutoCloseable {
     @CanIgnoreReturnValue
     public Builder cell(Supplier<Optional<ObjectNode>> cell) {
       this.cell = cell;
+      return this;
+    }
+
+    /**
+     * What {@code GET /v1/store} says of the store, an object of JSON; there is no such path unless
+     * told. Asked every few seconds at most, by one thread at a time, and may hang with the store.
+     * The messages of its exceptions are told as they are.
+     */
+    @CanIgnoreReturnValue
+    public Builder store(Callable<String> store) {
+      this.store = store;
       return this;
     }
 

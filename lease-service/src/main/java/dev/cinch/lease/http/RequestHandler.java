@@ -13,6 +13,7 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -47,6 +48,9 @@ final class RequestHandler {
   private final WaitingRoom waiting;
   private final WatchEndpoint watching;
 
+  /** Null if it serves no store. */
+  private final @Nullable StoreStatus store;
+
   /** Whether the service tells what requests would wait for. */
   private final boolean waits;
 
@@ -56,6 +60,7 @@ final class RequestHandler {
   private record InTurn(Routes.Asked asked, HttpServerRequest request) {}
 
   /**
+   * @param store how that is; null without one
    * @param timers of those who wait for leases
    * @param connections that there may be; half of them may wait, and an eighth watch
    */
@@ -64,6 +69,7 @@ final class RequestHandler {
       ServerMetrics metrics,
       Callers callers,
       Access access,
+      @Nullable StoreStatus store,
       Workers workers,
       WaitingRoom.Loop loop,
       WaitingRoom.Loop timers,
@@ -73,6 +79,7 @@ final class RequestHandler {
     this.metrics = metrics;
     this.callers = callers;
     this.access = access;
+    this.store = store;
     this.workers = workers;
     this.loop = loop;
     waiting = new WaitingRoom(Math.max(1, connections / 2), timers, this::attempt);
@@ -178,12 +185,44 @@ final class RequestHandler {
       }
     } else if (Routes.isLarge(body.length)
         || !isOperation(request, method, path, query, body, wire, caller)) {
-      var asking = LeaseQueries.isDetailed(query) ? waiting.byName() : LeaseQueries.NOBODY;
-      submit(
-          Routes.lane(path, body.length),
-          request,
-          () -> Written.of(routes.answer(method, path, query, body, wire, caller, asking), wire));
+      Dashboard.File file = Dashboard.file(path);
+      if (file != null) {
+        show(request, method, path, file);
+      } else if (store != null && path.equals(StoreStatus.PATH)) {
+        tellStore(store, request, method, path, caller);
+      } else {
+        var asking = LeaseQueries.isDetailed(query) ? waiting.byName() : LeaseQueries.NOBODY;
+        submit(
+            Routes.lane(path, body.length),
+            request,
+            () -> Written.of(routes.answer(method, path, query, body, wire, caller, asking), wire));
+      }
     }
+  }
+
+  private static void show(
+      HttpServerRequest request, String method, String path, Dashboard.File file) {
+    if (!method.equals("GET")) {
+      write(request, Written.of(Answer.otherMethod(path, method, Routes.GET), Wire.JSON));
+      return;
+    }
+    int status = file.isKnown(request.getHeader(HttpHeaders.IF_NONE_MATCH)) ? 304 : 200;
+    write(request, new Written(status, file.body(), file.contentType(), file.headers()));
+  }
+
+  private void tellStore(
+      StoreStatus store, HttpServerRequest request, String method, String path, Caller caller) {
+    Optional<Answer> refusal =
+        method.equals("GET")
+            ? Routes.mayObserve(caller, "")
+            : Optional.of(Answer.otherMethod(path, method, Routes.GET));
+    if (refusal.isPresent()) {
+      write(request, Written.of(refusal.get(), Wire.JSON));
+      return;
+    }
+    Consumer<Answer> told =
+        answer -> submit(Workers.Lane.LARGE, request, () -> Written.of(answer, Wire.JSON));
+    var unused = store.ask().thenAccept(answer -> loop.run(() -> told.accept(answer)));
   }
 
   /** Whom the sender's certificate names; empty where it has shown none. */
@@ -370,15 +409,18 @@ final class RequestHandler {
    * An answer in bytes. A worker makes long ones: they take a while, and where that fails the
    * sender still has to hear of it.
    */
-  private record Written(int status, Buffer body, String contentType, String allow) {
+  private record Written(int status, Buffer body, String contentType, Map<String, String> headers) {
     static Written metrics(byte[] text) {
-      return new Written(200, Buffer.buffer(text), ServerMetrics.CONTENT_TYPE, "");
+      return new Written(200, Buffer.buffer(text), ServerMetrics.CONTENT_TYPE, Map.of());
     }
 
     static Written of(Answer answer, Wire wire) {
       Wire as = answer.status() == 200 ? wire : Wire.JSON; // errors are for people
       return new Written(
-          answer.status(), Buffer.buffer(as.write(answer.body())), as.contentType, answer.allow());
+          answer.status(),
+          Buffer.buffer(as.write(answer.body())),
+          as.contentType,
+          answer.allow().isEmpty() ? Map.of() : Map.of("Allow", answer.allow()));
     }
   }
 
@@ -395,9 +437,9 @@ final class RequestHandler {
     if (answer.status() == 503) {
       response.putHeader("Retry-After", "1");
     }
-    if (!answer.allow().isEmpty()) {
-      response.putHeader("Allow", answer.allow());
+    if (!answer.headers().isEmpty()) {
+      answer.headers().forEach(response::putHeader);
     }
-    gate.end(response, answer.body());
+    gate.end(response, answer.status() == 304 ? Buffer.buffer() : answer.body());
   }
 }

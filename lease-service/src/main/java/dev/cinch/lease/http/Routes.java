@@ -43,7 +43,7 @@ final class Routes {
   private static final String READYZ = "/readyz";
 
   /** What a path that is read takes; Vert.x leaves the body of an answer to HEAD out. */
-  private static final String GET = "GET, HEAD";
+  static final String GET = "GET, HEAD";
 
   private static final int RETRY_MS = 1_000;
 

@@ -230,7 +230,7 @@ final class LeaseServerTest {
             "{\"id\":\"" + ID + "\",\"durationMs\":5}",
             410,
             "NOT_HELD"),
-        new Bad("no such path", "GET", "/", "", 404, "NO_SUCH_PATH"),
+        new Bad("no such path", "GET", "/leases", "", 404, "NO_SUCH_PATH"),
         new Bad("no such version", "GET", "/v2/leases", "", 404, "NO_SUCH_PATH"),
         new Bad("no such operation", "POST", "/v1/revoke", "{}", 404, "NO_SUCH_PATH"),
         new Bad("PUT to acquire", "PUT", "/v1/leases/acquire", "{}", 405, "METHOD"),

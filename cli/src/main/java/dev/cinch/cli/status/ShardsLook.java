@@ -1,12 +1,12 @@
-package dev.cinch.cli.store;
+package dev.cinch.cli.status;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.StoreShards;
-import dev.cinch.cli.store.LeaseServerLook.Found;
-import dev.cinch.cli.store.LeaseServerLook.State;
-import dev.cinch.cli.store.StoreReport.Attention;
-import dev.cinch.cli.store.StoreReport.Kind;
+import dev.cinch.cli.status.LeaseServerLook.Found;
+import dev.cinch.cli.status.LeaseServerLook.State;
+import dev.cinch.cli.status.StoreReport.Attention;
+import dev.cinch.cli.status.StoreReport.Kind;
 import dev.cinch.lease.ShardMap;
 import java.io.IOException;
 import java.util.ArrayList;

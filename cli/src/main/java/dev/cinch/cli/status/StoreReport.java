@@ -1,4 +1,4 @@
-package dev.cinch.cli.store;
+package dev.cinch.cli.status;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.NotAStoreException;
@@ -46,6 +46,8 @@ record StoreReport(
     Optional<ShardsLook> shards,
     List<LogLine> logs,
     List<Attention> attention) {
+  /** How long past its grace period a bucket may stay open, as {@code --late} has it. */
+  static final Duration LATE = Duration.ofMinutes(3);
 
   /** A log: how it is, or why nobody can tell. */
   record LogLine(LogName name, @Nullable LogStatus status) {}
@@ -61,6 +63,12 @@ record StoreReport(
     INTENT,
     CLOCK,
     SERVER
+  }
+
+  /** The same with so many logs at most. */
+  StoreReport first(int most) {
+    List<LogLine> some = logs.subList(0, Math.min(most, logs.size()));
+    return new StoreReport(at, clockOffset, server, shards, some, attention);
   }
 
   /** The exit code: damage first, then what can't be had. */

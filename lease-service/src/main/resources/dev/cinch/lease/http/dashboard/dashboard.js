@@ -1,0 +1,628 @@
+"use strict";
+// Shows what a lease server says, and asks no other. What others have written is set as text, never as markup.
+
+const PAGE = 100; // leases
+const EVENTS = 200;
+const MORE_EVENTS = 1_000; // where most are left out
+const MOST_WAITING = 100;
+const EVERY_MS = 5_000; // all is asked for again
+const AFTER_CHANGE_MS = 1_000; // leases are, where the watch tells of changes
+const PATIENCE_MS = 10_000;
+const SILENCE_MS = 40_000; // the watch has a comment every 15 s
+const LONGEST_PAUSE_MS = 30_000;
+const LONGEST_QUERY = 3_000; // the server reads lines of 4,096 bytes
+const TOKEN = "cinch.token";
+
+const $ = (id) => document.getElementById(id);
+const pause = (failures) => Math.min(LONGEST_PAUSE_MS, 500 * 2 ** failures) * (0.5 + Math.random() / 2);
+const query = (pairs) => pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
+
+let token = sessionStorage.getItem(TOKEN) ?? "";
+let ahead = 0; // the server's clock less this one's, ms
+let place = { prefix: "", after: "", lease: "" }; // what is shown, as the address has it
+let pageBefore = new Map(); // by the name after which a page begins, where the one before it does
+let events = [];
+
+// --- Asking ---
+
+async function ask(path) {
+  const response = await fetch(path, {
+    headers: token ? { Authorization: `Bearer ${token}` } : {},
+    cache: "no-store",
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  });
+  const body = await response.json();
+  if (!response.ok) {
+    throw Object.assign(new Error(body.message), { status: response.status });
+  }
+  return body;
+}
+
+/** The answer, or undefined where there is none: no such path, no right, nothing known. */
+async function askIfAny(path) {
+  try {
+    return await ask(path);
+  } catch (e) {
+    if (e.status === 403 || e.status === 404) {
+      return undefined;
+    }
+    throw e;
+  }
+}
+
+// --- Text ---
+
+/** Nothing hides: what has no shape of its own, or turns the direction of text, is shown by its number. */
+function plain(text) {
+  return String(text).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (c) => `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`);
+}
+
+function span(ms) {
+  const units = [[1_000, 1, "ms"], [120_000, 1_000, "s"], [7_200_000, 60_000, "min"], [172_800_000, 3_600_000, "h"]];
+  const [, size, unit] = units.find(([below]) => ms < below) ?? [0, 86_400_000, "d"];
+  return `${Math.floor(ms / size)} ${unit}`;
+}
+
+const now = () => Date.now() + ahead;
+const count = (n) => n.toLocaleString("en");
+
+function bytes(n) {
+  const unit = n < 1024 ? 0 : Math.min(5, Math.floor(Math.log2(n) / 10));
+  return unit === 0 ? `${n} bytes` : `${(n / 1024 ** unit).toFixed(1)} ${["KiB", "MiB", "GiB", "TiB", "PiB"][unit - 1]}`;
+}
+
+/** A time of the API, in UTC, and how long ago or ahead that is. */
+function moment(iso) {
+  const at = iso ? Date.parse(`${iso.slice(0, 23)}Z`) : NaN;
+  if (Number.isNaN(at)) {
+    return iso ?? "";
+  }
+  const today = iso.slice(0, 10) === new Date(now()).toISOString().slice(0, 10);
+  const text = today ? `${iso.slice(11, 19)}Z` : `${iso.slice(0, 10)} ${iso.slice(11, 16)}Z`;
+  return { text, at: iso, note: at > now() ? `in ${span(at - now())}` : `${span(now() - at)} ago` };
+}
+
+// --- Tables ---
+
+function part(name, text, kind) {
+  const element = document.createElement(name);
+  element.textContent = plain(text);
+  if (kind) {
+    element.className = kind;
+  }
+  return element;
+}
+
+/** Shows a cell: text, or { text, at, note, tag, lease, number }. What is shown already stays, and the focus in it. */
+function show(td, cell) {
+  const wanted = JSON.stringify(cell);
+  if (td.shown === wanted) {
+    return;
+  }
+  td.shown = wanted;
+  const { text, at, note, tag, lease, number } = typeof cell === "object" ? cell : { text: cell };
+  const main = lease ? part("button", text, "link") : part(at ? "time" : "span", text, tag && `tag ${tag}`);
+  if (lease) {
+    main.type = "button";
+    main.addEventListener("click", () => go({ lease }));
+  } else if (at) {
+    main.dateTime = at;
+  }
+  td.className = number ? "number" : at ? "when" : "";
+  td.replaceChildren(...(note ? [main, " ", part("span", note, "note")] : [main]));
+}
+
+/** Has a table show rows, each of a key and cells, the first of which names it. */
+function fill(id, rows) {
+  const body = $(id);
+  const keys = new Set(rows.map(([key]) => key));
+  const there = new Map();
+  for (const tr of [...body.rows]) {
+    if (keys.has(tr.key)) {
+      there.set(tr.key, tr);
+    } else {
+      tr.remove();
+    }
+  }
+  rows.forEach(([key, ...cells], i) => {
+    const tr = there.get(key) ?? Object.assign(document.createElement("tr"), { key });
+    cells.forEach((cell, c) => {
+      if (!tr.cells[c]) {
+        tr.append(Object.assign(document.createElement(c === 0 ? "th" : "td"), c === 0 ? { scope: "row" } : {}));
+      }
+      show(tr.cells[c], cell);
+    });
+    if (body.rows[i] !== tr) {
+      body.insertBefore(tr, body.rows[i] ?? null);
+    }
+  });
+}
+
+function say(id, text) {
+  if ($(id).textContent !== text) { // a screen reader reads what was set
+    $(id).textContent = text;
+  }
+}
+
+// --- Leases ---
+
+const KINDS = {
+  HELD: "good", TENTATIVE: "warn", REVOKED: "bad", RELEASED: "off", EXPIRED: "off",
+  granted: "good", resumed: "good", upgraded: "good", handed: "good", revoked: "bad", refused: "warn", expired: "warn", released: "off",
+};
+
+const BAD = ["revoked", "refused", "expired"];
+const tagged = (word, note) => ({ text: word.toLowerCase(), tag: KINDS[word] ?? "off", note });
+
+function state({ state, witness }) {
+  const revoked = state === "REVOKED" && events.find((e) => e.event === "revoked" && e.correlation === witness.correlation);
+  return tagged(state, revoked ? revoked.reason : "");
+}
+
+function holder({ witness, handTo }) {
+  return { text: witness.holder, note: handTo ? `hands over to ${handTo.holder} until ${moment(handTo.until).text}` : "" };
+}
+
+function waiting({ waiting = [], waitingCount = waiting.length }) {
+  if (waitingCount === 0) {
+    return "";
+  }
+  const first = waiting.slice(0, 3).map((w) => w.holder);
+  const more = waitingCount - first.length;
+  return { text: first.join(", ") + (more > 0 ? ` and ${count(more)} more` : ""), note: `since ${span(Math.max(0, now() - Date.parse(waiting[0]?.since)) || 0)}` };
+}
+
+async function showLeases() {
+  const here = place;
+  const found = [];
+  let more = true;
+  for (let after = here.after; more && found.length <= PAGE; ) {
+    const limit = PAGE + 1 - found.length;
+    const { leases } = await ask(`v1/leases?${query([["detail", "true"], ["limit", limit], ["prefix", here.prefix], ["after", after]])}`);
+    found.push(...leases);
+    // A page of about 1 MiB is short; any other short one is the last.
+    more = leases.length > 0 && (leases.length === limit || JSON.stringify(leases).length > 500_000);
+    after = leases.at(-1)?.witness.name;
+  }
+  if (here !== place) {
+    return;
+  }
+  const leases = found.slice(0, PAGE);
+  const isLast = found.length <= PAGE;
+  fill("leases", leases.map((l) => {
+    const { name, expiry } = l.witness;
+    return [name, { text: name, lease: name }, state(l), holder(l), moment(l.since), l.state === "RELEASED" ? "" : moment(expiry), waiting(l)];
+  }));
+  say("shown", leases.length === 0 ? "none" : `${leases.length} shown${here.after ? `, after ${plain(here.after)}` : ""}${isLast ? "" : ", more follow"}`);
+  $("back").disabled = !here.after;
+  $("next").disabled = isLast;
+  $("next").last = leases.at(-1)?.witness.name;
+  follow(leases.map((l) => l.witness.name), !here.after, isLast);
+}
+
+async function showDetails() {
+  const name = place.lease;
+  if (!name) {
+    return;
+  }
+  const lease = await askIfAny(`v1/leases/${encodeURIComponent(name)}?detail=true`);
+  const past = await askIfAny(`v1/history?${query([["name", name], ["limit", PAGE]])}`);
+  if (name !== place.lease) {
+    return;
+  }
+  const facts = [];
+  if (lease) {
+    const w = lease.witness;
+    facts.push(["State", state(lease)], ["Holder", holder(lease)], ["Since", moment(lease.since)], ["Until", moment(w.expiry)], ["Last renewed", moment(w.issuedAt)]);
+    facts.push(["Grant", { text: w.correlation, note: `generation ${w.generation} of instance ${w.instance}${w.resumed ? ", resumed" : ""}` }]);
+    facts.push(["May write to", w.logs === "all" ? "all logs" : { text: w.logs.slice(0, 10).join(", ") || "no log", note: w.logs.length > 10 ? `of ${count(w.logs.length)}` : "" }]);
+    facts.push(["The lease before", { ...tagged(w.previousEnding), note: w.previousEndedAt ? `${moment(w.previousEndedAt).text}, grant ${w.previous}` : w.previous }]);
+    if (w.watermark) {
+      facts.push(["Wrote up to", moment(w.watermark.timestamp)]);
+    }
+    if (w.fence) {
+      facts.push(["Fenced up to", moment(w.fence.upTo)]);
+    }
+  } else {
+    facts.push(["State", "nothing is known of it"]);
+  }
+  fill("facts", facts.filter(([, value]) => value !== "").map(([what, value]) => [what, what, value]));
+  const queue = (lease?.waiting ?? []).slice(0, MOST_WAITING).map((w, i) => [i, count(i + 1), w.holder, moment(w.since)]);
+  const rest = (lease?.waitingCount ?? 0) - queue.length;
+  fill("waiting", queue.length === 0 ? [["none", "nobody"]] : rest > 0 ? [...queue, ["rest", "", `and ${count(rest)} more`, ""]] : queue);
+  const rows = eventRows(past?.events ?? []).map(([key, , ...cells]) => [key, ...cells]);
+  fill("history", rows.length === 0 ? [["none", "nothing is remembered"]] : rows);
+}
+
+// --- What else the server says ---
+
+function eventRows(events) {
+  const seen = new Map();
+  return events.map((e) => {
+    const same = [e.atNanos, e.event, e.name, e.correlation].join(" ");
+    seen.set(same, (seen.get(same) ?? 0) + 1);
+    const by = { text: e.by ?? "", note: e.from ? String(e.from) : "" };
+    return [`${same} ${seen.get(same)}`, { text: e.name ?? "", lease: e.name }, tagged(e.event), e.holder ?? "", moment(e.at), by, e.reason ?? ""];
+  });
+}
+
+async function showEvents() {
+  const answer = await askIfAny(`v1/history?limit=${$("bad").checked ? MORE_EVENTS : EVENTS}`);
+  events = answer?.events ?? [];
+  $("events").hidden = !answer;
+  const some = events.filter((e) => (e.name ?? "").startsWith(place.prefix) && (!$("bad").checked || BAD.includes(e.event)));
+  fill("lately", eventRows(some.slice(0, PAGE)));
+}
+
+async function obstacle() {
+  try {
+    await ask("readyz");
+    return "";
+  } catch (e) {
+    if (e.status === 503) {
+      return e.message;
+    }
+    throw e;
+  }
+}
+
+async function showServer() {
+  const [health, why] = await Promise.all([ask("healthz"), obstacle()]);
+  const problems = why ? [why] : [];
+  const words = [];
+  if (health.instance !== undefined) { // else it starts, and tells nothing of itself yet
+    const [service, shards] = await Promise.all([ask("v1/service"), askIfAny("v1/shards")]);
+    ahead = Date.parse(`${service.now.slice(0, 23)}Z`) - Date.now();
+    problems.push(...(service.time?.problems ?? []).map((p) => `time sources: ${p}`));
+    words.push(`instance ${health.instance}`, `leases of up to ${span(service.longestLeaseMs)}`);
+    const shard = shards?.servers.find((s) => s.instance === health.instance);
+    if (shards?.shards > 1 && shard) {
+      words.push(`shard ${shard.shard} of ${shards.shards}`);
+    }
+  }
+  words.push(health.store ? `store ${health.store}` : "no store");
+  say("server", words.join(" · "));
+  const [stored, cell] = await Promise.all([health.store ? showStore() : [], showCell()]);
+  problems.push(...stored, ...cell);
+  standing.why = why;
+  $("attention").hidden = problems.length === 0;
+  const lines = problems.map(plain);
+  if ($("problems").shown !== lines.join("\n")) {
+    $("problems").shown = lines.join("\n");
+    $("problems").replaceChildren(...lines.map((line) => part("li", line)));
+  }
+}
+
+/** Returns what of the store needs attention. */
+async function showStore() {
+  let status;
+  try {
+    status = await askIfAny("v1/store");
+  } catch (e) {
+    if (!e.status) {
+      throw e;
+    }
+    return [`the store: ${e.message}`];
+  }
+  $("store").hidden = !status;
+  if (!status) {
+    return [];
+  }
+  const offset = status.clockOffsetMs;
+  const clock = offset === undefined ? "" : offset === 0 ? "The server's clock is the filesystem's. " : `The server's clock is ${span(Math.abs(offset))} ${offset > 0 ? "ahead of" : "behind"} the filesystem's. `;
+  say("store-state", `${clock}As of ${span(status.ageMs)} ago.`.replace("As of 0 ms ago.", "As of now."));
+  fill("logs", status.logs.map((l) => {
+    if (!l.readable) {
+      return [l.log, l.log, { text: "unreadable", tag: "bad" }, "", "", "", "", ""];
+    }
+    const lag = l.idle ? { text: "idle", tag: "off" } : l.lagMs === undefined ? "" : span(l.lagMs);
+    const newest = l.newest ? { ...moment(l.newest), ...(l.newestSettled ? {} : { note: "not settled" }) } : "";
+    const number = (n) => ({ text: count(n), number: true });
+    return [l.log, l.log, l.settledThrough ? moment(l.settledThrough) : "nothing", lag, number(l.openBuckets), number(l.messages), { text: bytes(l.bytes), number: true }, newest];
+  }));
+  return status.attention.map((a) => (a.log ? `${a.log}: ` : "") + a.message);
+}
+
+let hasCell = true; // until it is known
+
+/** Returns what of the cell needs attention. */
+async function showCell() {
+  let cell;
+  try {
+    cell = hasCell ? await askIfAny("v1/cell") : undefined;
+  } catch (e) {
+    if (!e.status) {
+      throw e;
+    }
+    return [`the cell: ${e.message}`];
+  }
+  hasCell = cell !== undefined;
+  $("cell").hidden = !cell;
+  if (!cell) {
+    return [];
+  }
+  const nodes = cell.peers.length + 1;
+  const isCut = cell.answering !== undefined && cell.answering <= nodes / 2;
+  say("cell-state", `${cell.algorithm}, ${nodes} nodes, ${cell.answering ?? "?"} of them answer node ${cell.node}, which is this one. It holds ${count(cell.names)} names.`);
+  const own = cell.quarantined ? { text: "quarantined", tag: "warn", note: `until ${moment(cell.quarantinedUntil).text}` } : { text: "votes", tag: "good" };
+  const rows = [[cell.node, `${cell.node}, this one`, own, "", { text: count(cell.boot), number: true }, ""]];
+  for (const peer of cell.peers) {
+    const heard = peer.heardAgoMs;
+    const offset = peer.clockAheadMs;
+    const reached = heard === undefined ? { text: "never heard", tag: "bad" } : heard > 3_000 ? { text: "silent", tag: "bad" } : { text: "answers", tag: "good" };
+    const clock = offset === undefined ? "" : offset === 0 ? "the same" : `${span(Math.abs(offset))} ${offset > 0 ? "ahead" : "behind"}`;
+    rows.push([peer.node, String(peer.node), reached, heard === undefined ? "" : `${span(heard)} ago`, { text: peer.boot === undefined ? "" : count(peer.boot), number: true }, clock]);
+  }
+  fill("nodes", rows.sort((a, b) => a[0] - b[0]));
+  return isCut ? [`node ${cell.node} is cut off: ${cell.answering} of ${nodes} nodes answer`] : [];
+}
+
+// --- Again and again ---
+
+const standing = { why: "", lost: "", live: false };
+
+function stand() {
+  const [text, kind] = standing.lost ? [standing.lost, "bad"] : standing.why ? ["grants nothing now", "warn"] : [standing.live ? "grants, live" : "grants", "good"];
+  say("state", text);
+  $("state").className = `tag ${kind}`;
+}
+
+const rounds = { timer: 0, at: Infinity, busy: false, missed: false, failures: 0, wholeAt: -Infinity, endedAt: 0 };
+
+/** Has all be shown anew after a while, unless it is to be sooner. */
+function again(ms) {
+  const at = performance.now() + ms;
+  if (!document.hidden && at < rounds.at) {
+    clearTimeout(rounds.timer);
+    rounds.at = at;
+    rounds.timer = setTimeout(round, ms);
+  }
+}
+
+/** Has it be shown anew at once, as somebody asked for. */
+function atOnce() {
+  rounds.wholeAt = -Infinity;
+  again(0);
+}
+
+/** The watch has told of something. A server that fails is asked when its pause is over. */
+function changed() {
+  if (rounds.failures === 0) {
+    again(Math.max(50, rounds.endedAt + AFTER_CHANGE_MS - performance.now()));
+  }
+}
+
+async function round() {
+  rounds.at = Infinity;
+  if (rounds.busy) {
+    rounds.missed = true; // one at a time
+    return;
+  }
+  rounds.busy = true;
+  rounds.missed = false;
+  const here = place;
+  const whole = performance.now() - rounds.wholeAt >= EVERY_MS;
+  rounds.wholeAt = whole ? performance.now() : rounds.wholeAt;
+  const outcomes = await Promise.allSettled([showLeases(), showDetails(), ...(whole || !$("bad").checked ? [showEvents()] : []), ...(whole ? [showServer()] : [])]);
+  const failure = outcomes.find((o) => o.status === "rejected")?.reason;
+  rounds.busy = false;
+  rounds.endedAt = performance.now();
+  rounds.failures = failure ? rounds.failures + 1 : 0;
+  refused(failure?.status === 403 ? failure.message : "");
+  standing.lost = !failure ? "" : failure.status === 403 ? "needs a token" : failure.status ? failure.message : "does not answer";
+  stand();
+  again(here !== place ? 0 : failure ? pause(rounds.failures) : rounds.missed ? AFTER_CHANGE_MS : EVERY_MS);
+}
+
+function refused(message) {
+  const begins = message && $("ask").hidden;
+  $("ask").hidden = !message;
+  say("refusal", plain(message));
+  if (begins && document.activeElement === document.body) {
+    $("token").focus();
+  }
+}
+
+// --- The watch: it says that something changed, and a listing says what is so ---
+
+const watching = { wanted: [], of: null, since: "", stop: null, failures: 0, timer: 0 };
+
+/**
+ * What a watch names so that it tells of these names, and of few others: it begins with all that is held. No other
+ * page's name begins as a name here does, one letter further than what that shares with the first or the last one.
+ */
+function targets(names, isFirst, isLast) {
+  if (isFirst && isLast) {
+    return [["prefix", place.prefix]];
+  }
+  const shared = (a, b) => {
+    let i = 0;
+    while (i < a.length && a[i] === b[i]) {
+      i++;
+    }
+    return i;
+  };
+  const found = new Map();
+  for (const name of names) {
+    const same = Math.max(isFirst ? 0 : shared(name, names[0]), isLast ? 0 : shared(name, names.at(-1)));
+    const pair = same < name.length ? ["prefix", name.slice(0, same + 1)] : ["name", name];
+    found.set(pair.join(" "), pair);
+  }
+  const some = [...found.values()];
+  while (query(some).length > LONGEST_QUERY) {
+    some.pop(); // those are seen every few seconds all the same
+  }
+  return some;
+}
+
+/** Watches what is shown, unless that is watched already. */
+function follow(names, isFirst, isLast) {
+  const has = (name) => watching.wanted.some(([kind, value]) => (kind === "name" ? name === value : name.startsWith(value)));
+  if (watching.of === place && names.every(has)) {
+    return;
+  }
+  Object.assign(watching, { of: place, wanted: targets(names, isFirst, isLast), since: "", failures: 0 });
+  unwatch();
+  watch();
+}
+
+function unwatch() {
+  clearTimeout(watching.timer);
+  watching.stop?.abort();
+  watching.stop = null;
+  standing.live = false;
+}
+
+async function watch() {
+  if (document.hidden || watching.stop || watching.wanted.length === 0) {
+    return;
+  }
+  const stop = new AbortController();
+  watching.stop = stop;
+  let silence;
+  const heard = () => {
+    clearTimeout(silence);
+    silence = setTimeout(() => stop.abort(), SILENCE_MS);
+  };
+  try {
+    heard();
+    const wanted = watching.since ? [...watching.wanted, ["since", watching.since]] : watching.wanted;
+    const response = await fetch(`v1/watch?${query(wanted)}`, {
+      headers: token ? { Authorization: `Bearer ${token}` } : {},
+      cache: "no-store",
+      signal: stop.signal,
+    });
+    const reader = response.ok ? response.body.pipeThrough(new TextDecoderStream()).getReader() : null;
+    for (let rest = "", some = await reader?.read(); some && !some.done; some = await reader.read()) {
+      heard();
+      const events = (rest + some.value).split("\n\n");
+      rest = events.pop();
+      events.forEach(told);
+    }
+  } catch (e) {
+    if (!stop.signal.aborted && !(e instanceof TypeError)) {
+      throw e;
+    }
+  } finally {
+    clearTimeout(silence);
+    if (watching.stop === stop) { // nobody else has ended it
+      unwatch();
+      stand();
+      watching.timer = setTimeout(watch, pause(++watching.failures));
+    }
+  }
+}
+
+function told(event) {
+  const field = (name) => new RegExp(`^${name}: (.*)$`, "m").exec(event)?.[1];
+  const kind = field("event");
+  watching.since = field("id") ?? watching.since;
+  if (kind === "synced") {
+    watching.failures = 0;
+    standing.live = true;
+    stand();
+  }
+  if (kind && kind !== "held") {
+    changed();
+  }
+}
+
+// --- What people do ---
+
+/** Goes to another view; the address has it, so that it can be kept and sent. */
+function go(change, replaces) {
+  const next = { ...place, ...change };
+  const hash = `#${query(Object.entries(next).filter(([, value]) => value))}`;
+  if (replaces) {
+    history.replaceState(null, "", hash);
+    arrive();
+  } else {
+    location.hash = hash;
+  }
+}
+
+function arrive() {
+  const given = new Map(location.hash.slice(1).split("&").map((p) => p.split("=")).filter(([, v]) => v));
+  const value = (name) => {
+    try {
+      return decodeURIComponent(given.get(name) ?? "");
+    } catch {
+      return "";
+    }
+  };
+  const before = place;
+  place = { prefix: value("prefix"), after: value("after"), lease: value("lease") };
+  if (place.prefix !== before.prefix) {
+    pageBefore = new Map();
+  }
+  if (place.prefix === before.prefix && place.after === before.after && watching.of === before) {
+    watching.of = place; // only the details are others
+  }
+  if ($("prefix").value !== place.prefix) {
+    $("prefix").value = place.prefix;
+  }
+  if (place.lease !== before.lease) {
+    ["facts", "waiting", "history"].forEach((id) => fill(id, []));
+    say("details-title", plain(place.lease));
+    if (place.lease && !$("details").open) {
+      $("details").showModal();
+    } else if (!place.lease) {
+      $("details").close();
+    }
+  }
+  atOnce();
+}
+
+let typing;
+$("prefix").addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(() => go({ prefix: $("prefix").value, after: "" }, true), 300);
+});
+$("filter").addEventListener("submit", (e) => {
+  e.preventDefault();
+  clearTimeout(typing);
+  go({ prefix: $("prefix").value, after: "" }, true);
+});
+$("next").addEventListener("click", () => {
+  const after = $("next").last;
+  pageBefore.set(after, place.after);
+  go({ after });
+});
+$("back").addEventListener("click", () => go({ after: pageBefore.get(place.after) ?? "" }));
+$("details").addEventListener("close", () => place.lease && go({ lease: "" }));
+$("bad").addEventListener("change", atOnce);
+$("ask").addEventListener("submit", (e) => {
+  e.preventDefault();
+  use($("token").value.replace(/[^\x21-\x7e]/g, "")); // a header takes no others, and no token has any
+});
+$("forget").addEventListener("click", () => use(""));
+window.addEventListener("hashchange", arrive);
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) { // a tab that nobody looks at asks for nothing, and keeps no connection
+    clearTimeout(rounds.timer);
+    rounds.at = Infinity;
+    unwatch();
+  } else {
+    watch();
+    atOnce();
+  }
+});
+
+function use(given) {
+  token = given;
+  $("token").value = "";
+  $("forget").hidden = !token;
+  if (token) {
+    sessionStorage.setItem(TOKEN, token);
+  } else {
+    sessionStorage.removeItem(TOKEN);
+    ["leases", "lately", "logs", "facts", "waiting", "history"].forEach((id) => fill(id, []));
+  }
+  unwatch();
+  watching.of = null;
+  rounds.failures = 0;
+  atOnce();
+}
+
+$("forget").hidden = !token;
+arrive();
