@@ -19,6 +19,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -107,6 +108,13 @@ final class LeaseServerLook {
     /** Whether it is there, and serves this store. */
     boolean answers() {
       return state == State.GRANTING || state == State.NOT_GRANTING;
+    }
+
+    /** Whether other machines reach it without TLS: serve was told --insecure. */
+    boolean isInsecure() {
+      return Arrays.stream(address.split(","))
+          .filter(each -> each.startsWith("http:"))
+          .anyMatch(each -> HostPort.of(each).filter(at -> !at.isLoopback()).isPresent());
     }
 
     boolean needsAttention() {

@@ -45,6 +45,9 @@ final class StatusPrinter {
                   f.address(),
                   f.instance() > 0 ? " (instance " + f.instance() + ")" : "",
                   f.why().isEmpty() ? "grants" : f.why()));
+      if (f.isInsecure()) {
+        out.line("        without TLS: whoever is on the network reads what is sent, tokens too");
+      }
       if (f.time().isPresent()) {
         out.line("time    known to the lease server: " + f.time().get().inWords());
       }
@@ -156,6 +159,9 @@ final class StatusPrinter {
     }
     if (!f.why().isEmpty()) {
       json.text("message", f.why());
+    }
+    if (f.isInsecure()) {
+      json.flag("insecure", true);
     }
     if (f.time().isPresent()) {
       TimeBound bound = f.time().get();

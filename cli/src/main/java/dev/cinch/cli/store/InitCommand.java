@@ -118,14 +118,14 @@ public final class InitCommand implements Callable<Integer> {
   @Option(
       names = "--file-mode",
       paramLabel = "OCTAL",
-      description = "Mode of new files.",
+      description = "Mode of new files; 0660 keeps messages from users outside of the group.",
       defaultValue = "0664")
   String fileMode;
 
   @Option(
       names = "--directory-mode",
       paramLabel = "OCTAL",
-      description = "Mode of new directories.",
+      description = "Mode of new directories; 02770 goes with 0660.",
       defaultValue = "02775")
   String directoryMode;
 
@@ -217,6 +217,12 @@ public final class InitCommand implements Callable<Integer> {
             settings,
             HangWatch.watched(Store.Environment.of(name, SystemTime.INSTANCE)),
             first);
+    if (group != null && ((settings.fileMode() | settings.directoryMode()) & 07) != 0) {
+      io.say(
+          "cinch init",
+          "users outside of the group may read all messages; --file-mode 0660 --directory-mode 02770"
+              + " keep them out, and modes never change");
+    }
     if (theirs != null) {
       theirs.own(made.context());
     }
