@@ -16,6 +16,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
+import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.hold.LeaseKeeper;
@@ -52,7 +53,8 @@ import picocli.CommandLine.Parameters;
           + " arguments, environment, limits and descriptors as if it was run without Cinch. If an"
           + " append within the command was killed, or goes on behind it, the leases are not given"
           + " back, and run out. The next holder waits for that, so nothing is lost or out of"
-          + " order."
+          + " order. CINCH_FENCE is a token by which other storage keeps out earlier holders of the"
+          + " first lease: docs/fencing.md."
     },
     exitCodeList = {
       "any:the command's own; 128 and the signal's number if one ended it",
@@ -251,6 +253,7 @@ public final class LeaseRunCommand implements Callable<Integer> {
     GrantDirectory grant = shared(held, length, place);
     List<String> variables = new ArrayList<>();
     variables.add(GrantOption.VARIABLE + "=" + grant.path());
+    variables.add("CINCH_FENCE=" + fence(held));
     if (place.servers() != null) {
       variables.add("CINCH_SERVER=" + place.servers());
     }
@@ -279,6 +282,16 @@ public final class LeaseRunCommand implements Callable<Integer> {
     var all = new ArrayList<>(variables);
     all.add("CINCH_LEASE=" + names.stream().map(LeaseName::value).collect(Collectors.joining(" ")));
     return new ShellHook(option, command, all, line -> io.say(NAME, line));
+  }
+
+  /** What other storage knows this holder by: docs/fencing.md. */
+  private String fence(HeldLease held) {
+    return held.witnesses().stream()
+        .map(SignedWitness::witness)
+        .filter(witness -> witness.name().equals(names.get(0)))
+        .findFirst()
+        .orElseThrow()
+        .fencingToken();
   }
 
   private GrantDirectory shared(HeldLease held, Duration length, LeasePlace place)

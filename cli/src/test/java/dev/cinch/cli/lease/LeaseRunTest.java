@@ -72,9 +72,18 @@ class LeaseRunTest {
 
   @Test
   void theStatusOfTheCommandPassesThrough() throws Exception {
-    try (Forked zero = run("echo held; cinch lease show --json jobs/1")) {
-      assertEquals("held", zero.line());
-      assertEquals("HELD", JSON.readTree(zero.line()).get("state").textValue());
+    try (Forked zero = run("echo $CINCH_FENCE; cinch lease show --json jobs/1")) {
+      String fence = zero.line();
+      JsonNode shown = JSON.readTree(zero.line());
+      assertEquals("HELD", shown.get("state").textValue());
+      JsonNode witness = shown.get("witness");
+      String token = "%019d-%019d-%010d";
+      assertEquals(
+          token.formatted(
+              witness.get("instance").longValue(),
+              Long.parseLong(witness.get("issuedAtNanos").textValue()),
+              witness.get("generation").longValue()),
+          fence);
       ends(0, zero);
     }
     try (Forked seven = run("exit 7")) {
