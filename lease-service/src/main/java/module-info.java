@@ -7,6 +7,7 @@ module dev.cinch.lease {
   requires static io.netty.codec;
   requires static io.netty.codec.http;
   requires static io.netty.common;
+  requires static io.netty.handler;
   requires static io.netty.transport;
   requires static io.prometheus.metrics.config;
   requires static io.prometheus.metrics.core;

@@ -187,6 +187,16 @@ final class Connections {
       return new Limits(connections, connections / 2, 10_000, 60_000, 30_000, heap / 8);
     }
 
+    /** How many TLS handshakes may be under way. */
+    int handshakes() {
+      return Math.max(LEAST, connections / 8);
+    }
+
+    /** How many are accepted at all: some more, so that newcomers can take the place of others. */
+    int accepted() {
+      return connections + Math.max(4 * LEAST, connections / 4);
+    }
+
     /** The same with so many connections in all; no more than that from one address. */
     Limits withConnections(int most) {
       return new Limits(

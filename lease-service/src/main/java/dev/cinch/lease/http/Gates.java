@@ -2,12 +2,15 @@ package dev.cinch.lease.http;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -48,10 +51,45 @@ final class Gates {
     connections = new Connections(limits);
   }
 
+  /**
+   * Has what accepted a connection accept no more than the process has files for. Another thread
+   * accepts, faster than this loop can tell whose place a newcomer takes: then newcomers are
+   * closed, or strangers would take all files, and with these the store from the service.
+   */
+  void accepted(Channel channel) {
+    if (listening == null) {
+      Channel parent = channel.parent();
+      listening = parent;
+      var unused = parent.pipeline().addFirst(new AcceptLimit(limits.accepted()));
+    }
+  }
+
+  /** Runs on the thread that accepts. */
+  private static final class AcceptLimit extends ChannelInboundHandlerAdapter {
+    private final int most;
+    private final AtomicInteger open = new AtomicInteger();
+
+    AcceptLimit(int most) {
+      this.most = most;
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object accepted) {
+      Channel channel = (Channel) accepted;
+      if (open.get() >= most) {
+        channel.unsafe().closeForcibly();
+        return;
+      }
+      open.incrementAndGet();
+      var unused = channel.closeFuture().addListener(closed -> open.decrementAndGet());
+      context.fireChannelRead(accepted);
+    }
+  }
+
   /** A new connection. */
   void connected(Channel channel) {
+    accepted(channel);
     Channel parent = channel.parent();
-    listening = parent;
     if (draining) {
       var unused = List.of(channel.close(), parent.close());
       return;

@@ -34,7 +34,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 import javax.net.ssl.X509KeyManager;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -136,8 +135,10 @@ public final class LeaseServer implements AutoCloseable {
             b.limits.connections());
     try {
       var options =
-          b.options
-              .apply(new HttpServerOptions().setHost(b.host).setPort(b.port).setTcpNoDelay(true))
+          new HttpServerOptions()
+              .setHost(b.host)
+              .setPort(b.port)
+              .setTcpNoDelay(true)
               // The gate knows HTTP/1.1 alone: nothing else may go past it.
               .setHttp2ClearTextEnabled(false)
               .setUseAlpn(false)
@@ -147,6 +148,7 @@ public final class LeaseServer implements AutoCloseable {
         options
             .setSsl(true)
             .setSslHandshakeTimeout(HANDSHAKE_S)
+            .setSslEngineOptions(new Handshakes(b.limits.handshakes(), gates::accepted))
             .setKeyCertOptions(KeyCertOptions.wrap((X509KeyManager) tls.keys()))
             .setTrustOptions(TrustOptions.wrap(tls.trusted()))
             .setClientAuth(b.ofClients ? ClientAuth.REQUIRED : ClientAuth.NONE);
@@ -195,7 +197,6 @@ public final class LeaseServer implements AutoCloseable {
     private @Nullable PemTls tls;
     private boolean ofClients;
     private Runnable maintenance = () -> {};
-    private UnaryOperator<HttpServerOptions> options = o -> o;
     private Limits limits = Limits.ofProcess();
     private LongSupplier clock = System::nanoTime;
     private @Nullable Function<Context, WaitingRoom.Loop> timers;
@@ -338,16 +339,6 @@ public final class LeaseServer implements AutoCloseable {
     @CanIgnoreReturnValue
     Builder timers(Function<Context, WaitingRoom.Loop> timers) {
       this.timers = timers;
-      return this;
-    }
-
-    /**
-     * Changes the underlying server's options, for TLS say. Other protocols than HTTP/1.1 stay off.
-     * With TLS a connection counts from the end of its handshake.
-     */
-    @CanIgnoreReturnValue
-    public Builder options(UnaryOperator<HttpServerOptions> options) {
-      this.options = options;
       return this;
     }
 
