@@ -133,7 +133,7 @@ final class CellKeyCommand {
         names = "--name",
         required = true,
         paramLabel = "NAME",
-        description = "Whose it is, as nodes log it: 1 to 40 of letters, digits and . _ @ -")
+        description = "Whose it is, as nodes log it: 1 to 40 letters, digits, dots or hyphens.")
     String name;
 
     @Option(
