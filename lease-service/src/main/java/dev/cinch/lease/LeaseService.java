@@ -123,6 +123,11 @@ public interface LeaseService {
     return 0;
   }
 
+  /** What it counts. May take as long as a listing. */
+  default ServiceCounts counts() {
+    return ServiceCounts.NONE;
+  }
+
   /** What is known about a name. */
   Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException;
 

@@ -10,6 +10,7 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
+import dev.cinch.lease.ServiceCounts;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.http.Health;
@@ -94,6 +95,13 @@ public final class LateService implements LeaseService {
     return started.isDone() && !started.isCompletedExceptionally()
         ? started.join().deafness()
         : Optional.empty();
+  }
+
+  @Override
+  public ServiceCounts counts() {
+    return started.isDone() && !started.isCompletedExceptionally()
+        ? started.join().counts()
+        : ServiceCounts.NONE;
   }
 
   @Override

@@ -72,6 +72,12 @@ public final class StatusCommand implements Callable<Integer> {
   @Option(names = "--no-server", description = "Do not ask the lease server.")
   boolean noServer;
 
+  @Option(
+      names = "--prometheus",
+      description =
+          "Print numbers for Prometheus' node_exporter instead; exit code 0, whatever they are.")
+  boolean prometheus;
+
   StatusCommand(Io io) {
     this.io = io;
   }
@@ -84,6 +90,9 @@ public final class StatusCommand implements Callable<Integer> {
     if (late.isNegative()) {
       throw new Misuse("--late is not negative");
     }
+    if (prometheus && (json.json || watch != null)) {
+      throw new Misuse("--prometheus goes with neither --json nor --watch");
+    }
     Store opened = store.open();
     var progress = new Progress(io);
     var looker =
@@ -93,6 +102,10 @@ public final class StatusCommand implements Callable<Integer> {
       while (true) {
         StoreReport report = looker.look(logs, !noServer, server.server);
         progress.end();
+        if (prometheus) {
+          StatusMetrics.print(opened, report, out);
+          return ExitCode.GOOD;
+        }
         out.ifClosed(watch == null ? report.code() : ExitCode.GOOD);
         if (watch != null && io.outTerminal() && !json.json) {
           out.text(CLEAR);

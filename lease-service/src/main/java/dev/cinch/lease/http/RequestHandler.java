@@ -181,7 +181,10 @@ final class RequestHandler {
       if (refusal.isPresent()) {
         write(request, Written.of(refusal.get(), Wire.JSON));
       } else {
-        submit(Workers.Lane.OTHERS, request, () -> Written.metrics(routes.metrics(waiting())));
+        submit(
+            Workers.Lane.OTHERS,
+            request,
+            () -> Written.metrics(routes.metrics(waiting(), waiting.names())));
       }
     } else if (Routes.isLarge(body.length)
         || !isOperation(request, method, path, query, body, wire, caller)) {
@@ -324,8 +327,11 @@ final class RequestHandler {
   private void await(Routes.Asked asked, HttpServerRequest from) {
     var sender =
         new WaitingRoom.Sender() {
+          private boolean waits;
+
           @Override
           public void waits() {
+            waits = true;
             Gate gate = Gate.of(from);
             if (gate != null) {
               gate.waits();
@@ -339,6 +345,9 @@ final class RequestHandler {
 
           @Override
           public void failed(Answer answer) {
+            if (waits) {
+              metrics.waited(asked);
+            }
             write(from, Written.of(answer, asked.wire()));
           }
         };

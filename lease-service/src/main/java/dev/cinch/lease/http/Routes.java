@@ -363,8 +363,9 @@ final class Routes {
   }
 
   /** How the server is, in numbers; may wait for the node of a cell. */
-  byte[] metrics(int waiting) {
-    return metrics.text(health.get(), waiting, cell == null ? Optional.empty() : cell.get());
+  byte[] metrics(int waiting, int names) {
+    var now = new ServerMetrics.Now(waiting, names, trail.expired(), service.counts());
+    return metrics.text(health.get(), now, cell == null ? Optional.empty() : cell.get());
   }
 
   private static Answer cell(Supplier<Optional<ObjectNode>> cell) {

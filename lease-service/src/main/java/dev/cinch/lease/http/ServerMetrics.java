@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
+import dev.cinch.lease.ServiceCounts;
 import io.prometheus.metrics.config.EscapingScheme;
 import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
@@ -38,6 +39,7 @@ final class ServerMetrics {
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
   };
 
+  private static final double[] WAITS = {0.01, 0.1, 1, 5, 10, 30, 60, 300};
   private static final int KINDS = OperationCodec.VERBS.size();
 
   /** Acquires that may wait in a queue: how long these take says nothing of the server. */
@@ -62,6 +64,14 @@ final class ServerMetrics {
           .labelNames("operation")
           .classicOnly()
           .classicUpperBounds(BUCKETS)
+          .withoutExemplars()
+          .build();
+  private final Histogram waits =
+      Histogram.builder()
+          .name("cinch_wait_seconds")
+          .help("How long acquires waited for leases which others had, whatever became of them.")
+          .classicOnly()
+          .classicUpperBounds(WAITS)
           .withoutExemplars()
           .build();
   private final Counter witnesses =
@@ -114,6 +124,11 @@ final class ServerMetrics {
     }
   }
 
+  /** An acquire is answered that waited for leases. */
+  void waited(Routes.Asked asked) {
+    waits.observe((clock.getAsLong() - asked.since()) / NANOS_PER_SECOND);
+  }
+
   /** A request was turned away, since too many wait. */
   void turnedAway() {
     overloaded.inc();
@@ -138,24 +153,50 @@ final class ServerMetrics {
   }
 
   /**
-   * All of it, in Prometheus' text format.
+   * What is looked at when somebody asks.
    *
    * @param waiting acquires that wait
+   * @param names that they wait for
+   * @param expired leases, since the start
+   */
+  record Now(int waiting, int names, long expired, ServiceCounts counts) {}
+
+  /**
+   * All of it, in Prometheus' text format.
+   *
    * @param cell what {@code GET /v1/cell} says of this node of a cell; empty if it is none, or does
    *     not say
    */
-  byte[] text(Health health, int waiting, Optional<? extends JsonNode> cell) {
+  byte[] text(Health health, Now now, Optional<? extends JsonNode> cell) {
     var all = new ArrayList<MetricSnapshot>();
     all.add(operations.collect());
     all.add(seconds.collect());
     all.add(witnesses.collect());
     all.add(overloaded.collect());
+    all.add(waits.collect());
+    all.add(
+        counter(
+            "cinch_leases_expired",
+            "Leases whose time was over and that nobody gave back.",
+            now.expired()));
+    now.counts()
+        .held()
+        .ifPresent(
+            n -> all.add(gauge("cinch_leases_held", "Leases held, tentative or revoked.", n)));
+    now.counts()
+        .signatures()
+        .ifPresent(
+            n ->
+                all.add(
+                    counter("cinch_signatures", "Signatures made, of one witness or several.", n)));
     boolean grants = health.obstacle().isEmpty();
     all.add(gauge("cinch_granting", "1 if the server grants leases, 0 if not.", grants ? 1 : 0));
     health
         .instance()
         .ifPresent(n -> all.add(gauge("cinch_instance", "The number of its instance.", n)));
-    all.add(gauge("cinch_waiting", "Acquires that wait for leases which others have.", waiting));
+    all.add(
+        gauge("cinch_waiting", "Acquires that wait for leases which others have.", now.waiting()));
+    all.add(gauge("cinch_waiting_names", "Names that acquires wait for.", now.names()));
     cell.ifPresent(node -> addCell(all, node));
     var out = new ByteArrayOutputStream();
     try {
@@ -165,6 +206,14 @@ final class ServerMetrics {
       throw new UncheckedIOException(e); // memory does not fail
     }
     return out.toByteArray();
+  }
+
+  private static CounterSnapshot counter(String name, String help, long value) {
+    return CounterSnapshot.builder()
+        .name(name)
+        .help(help)
+        .dataPoint(CounterDataPointSnapshot.builder().value(value).build())
+        .build();
   }
 
   private static GaugeSnapshot gauge(String name, String help, double value) {

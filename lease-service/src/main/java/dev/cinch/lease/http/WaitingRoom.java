@@ -322,6 +322,11 @@ final class WaitingRoom implements ChangeListener {
     return queues.byName();
   }
 
+  /** How many names somebody waits for; called by any thread. */
+  int names() {
+    return waitedFor.size();
+  }
+
   /** How many wait; for tests, and no more than a hint elsewhere than on the loop. */
   int size() {
     return queues.size();

@@ -12,6 +12,7 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
+import dev.cinch.lease.ServiceCounts;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.memory.Operations.Batch;
 import dev.cinch.lease.memory.StoreUse.StoreNeededException;
@@ -28,6 +29,8 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -64,6 +67,7 @@ public final class MemoryLeaseService implements LeaseService {
   private final Operations operations;
   private final StoreUse waiting;
   private final StoreUse immediate;
+  private final LongAdder signatures = new LongAdder();
 
   private MemoryLeaseService(Builder b) throws IOException {
     signer = b.signer;
@@ -234,7 +238,7 @@ public final class MemoryLeaseService implements LeaseService {
       for (int i = 0; i < wanted.size() && !batch.isFull(); i++) {
         operations.carryOut(wanted.get(i), waiting, batch);
       }
-      return batch.signed(signer);
+      return signed(batch);
     } catch (UnansweredException e) {
       throw new LeaseUnavailableException(
           e.getMessage() + "; it may have been done: ask again with the same id", e);
@@ -251,7 +255,7 @@ public final class MemoryLeaseService implements LeaseService {
     for (int i = 0; i < begun.length; i++) {
       begun[i] = carryOutNow(requests.get(i), batch);
     }
-    List<Outcome> outcomes = batch.signed(signer);
+    List<Outcome> outcomes = signed(batch);
     var each = new ArrayList<List<Outcome>>(requests.size());
     int from = 0;
     for (int count : begun) {
@@ -273,6 +277,19 @@ public final class MemoryLeaseService implements LeaseService {
       // It is left to a thread that may wait.
     }
     return begun;
+  }
+
+  private List<Outcome> signed(Batch batch) {
+    if (batch.hasUnsigned()) {
+      signatures.increment();
+    }
+    return batch.signed(signer);
+  }
+
+  @Override
+  public ServiceCounts counts() {
+    return new ServiceCounts(
+        table.countHeld(inTime.moment(clock.read())), OptionalLong.of(signatures.sum()));
   }
 
   @Override

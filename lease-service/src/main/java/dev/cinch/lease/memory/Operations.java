@@ -331,6 +331,11 @@ final class Operations {
       operations.add(outcome);
     }
 
+    /** Whether there is anything to sign. */
+    boolean hasUnsigned() {
+      return !unsigned.isEmpty();
+    }
+
     /** Signs all witnesses together. */
     List<Outcome> signed(GrantSigner signer) {
       List<SignedWitness> signed = unsigned.isEmpty() ? List.of() : signer.sign(unsigned);

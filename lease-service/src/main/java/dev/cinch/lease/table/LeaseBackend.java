@@ -13,6 +13,7 @@ import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.LeaseBackend.Tenure;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.LongSupplier;
 
 /**
@@ -162,6 +163,14 @@ public interface LeaseBackend {
   /** Why listeners are told nothing at present of what others do; empty if they are. */
   default Optional<LeaseRefusedException> deafness() {
     return obstacle();
+  }
+
+  /**
+   * How many leases are held, tentative or revoked, and not over by the time that is given; empty
+   * where nobody knows without asking others. May go over all of them.
+   */
+  default OptionalLong countHeld(Moment now) {
+    return OptionalLong.empty();
   }
 
   /** Forgets what is long over; called about every second. */

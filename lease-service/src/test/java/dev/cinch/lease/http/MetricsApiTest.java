@@ -15,6 +15,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
+import dev.cinch.lease.ServiceCounts;
 import dev.cinch.lease.access.Access;
 import dev.cinch.lease.memory.Rig;
 import java.net.URI;
@@ -22,11 +23,14 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -91,6 +95,11 @@ final class MetricsApiTest {
           "cinch_granting 1.0",
           "cinch_instance " + (double) rig.service.info().instance(),
           "cinch_waiting 0.0",
+          "cinch_waiting_names 0.0",
+          "cinch_wait_seconds_count 2",
+          "cinch_leases_held 1.0",
+          "cinch_leases_expired_total 0.0",
+          "cinch_signatures_total 3.0",
           "cinch_operations_total{operation=\"acquire\",outcome=\"DONE\"} 2.0",
           "cinch_operations_total{operation=\"acquire\",outcome=\"HELD\"} 4.0",
           "cinch_operations_total{operation=\"renew\",outcome=\"DONE\"} 1.0",
@@ -104,6 +113,42 @@ final class MetricsApiTest {
       assertFalse(answer.body().contains("cinch_cell"));
       assertEquals(405, ask(server, "POST").statusCode());
     }
+  }
+
+  /** Each has one help and one type, before its values, which stand together. */
+  @Test
+  void eachMetricIsDescribedOnce() throws Exception {
+    try (LeaseServer server = builder().start()) {
+      var described = new HashSet<String>();
+      String metric = "";
+      for (String line : ask(server, "GET").body().lines().toList()) {
+        String[] words = line.split("[ {]", 4);
+        if (words[0].equals("#") && words[1].equals("HELP")) {
+          metric = words[2];
+          assertTrue(described.add(metric), line);
+        } else if (words[0].equals("#")) {
+          assertEquals(List.of("TYPE", metric), List.of(words[1], words[2]));
+          assertTrue(Set.of("counter", "gauge", "histogram").contains(words[3]), line);
+          assertEquals(words[3].equals("counter"), metric.endsWith("_total"), line);
+        } else {
+          assertEquals(metric, words[0].replaceAll("_(bucket|sum|count)$", ""), line);
+        }
+      }
+      assertTrue(described.size() > 10, described::toString);
+    }
+  }
+
+  @Test
+  void leasesAreHeldUntilTheyAreOver() throws Exception {
+    String[] many = IntStream.range(0, 900).mapToObj(i -> "m/" + i).toArray(String[]::new);
+    Grant first = rig.acquire(many);
+    Grant unused =
+        rig.acquire(IntStream.range(0, 900).mapToObj(i -> "n/" + i).toArray(String[]::new));
+    assertEquals(OptionalLong.of(1_800), rig.service.counts().held());
+    rig.service.release(first.id(), LeaseReport.NOTHING);
+    assertEquals(OptionalLong.of(900), rig.service.counts().held());
+    rig.time.advanceMs(Rig.LEASE_MS);
+    assertEquals(OptionalLong.of(0), rig.service.counts().held());
   }
 
   @Test
@@ -157,7 +202,13 @@ final class MetricsApiTest {
       rig.time.advanceMs(ms);
       metrics.unavailable(asked);
     }
-    String text = new String(metrics.text(Health.starting(""), 0, Optional.empty()), UTF_8);
+    String text =
+        new String(
+            metrics.text(
+                Health.starting(""),
+                new ServerMetrics.Now(0, 0, 0, ServiceCounts.NONE),
+                Optional.empty()),
+            UTF_8);
     String labels = "operation=\"renew\"";
     assertHas(
         lines(text.replace("+Inf\"} ", "inf\"} ")),
