@@ -1,4 +1,4 @@
-package dev.cinch.cli.store;
+package dev.cinch.cli.status;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;

@@ -1,4 +1,4 @@
-package dev.cinch.cli.store;
+package dev.cinch.cli.status;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.status.LogStatus;
