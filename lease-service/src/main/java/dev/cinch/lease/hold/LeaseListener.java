@@ -1,5 +1,6 @@
 package dev.cinch.lease.hold;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseName;
 import java.time.Duration;
 import java.util.List;
@@ -9,6 +10,7 @@ import java.util.List;
  * under no lock, and with a {@link LeaseKeeper} for several leases at once. It must not block for
  * long: the leases are not renewed meanwhile.
  */
+@CheckReturnValue
 @FunctionalInterface
 public interface LeaseListener {
   /**
