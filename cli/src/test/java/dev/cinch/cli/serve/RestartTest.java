@@ -42,8 +42,8 @@ public class RestartTest {
     }
   }
 
-  private Forked serve(Path store, String port) throws IOException {
-    return new Forked("serve", port, "--store=" + store, "--key=" + temp.resolve("served.key"));
+  private Forked serve(Path store, String port, String key) throws IOException {
+    return new Forked("serve", port, "--store=" + store, "--key=" + temp.resolve(key));
   }
 
   private static JsonNode committed(Forked append) throws Exception {
@@ -77,6 +77,7 @@ public class RestartTest {
     }
   }
 
+  /** The new server has another key, which the first one signed. */
   @Test
   @Tag("share")
   void noneOfTwentyAppendsEndsOrLosesALine() throws Exception {
@@ -85,7 +86,7 @@ public class RestartTest {
     String port = "--port=" + freePort();
     var appends = new ArrayList<Forked>();
     var expected = new HashMap<String, String>();
-    Forked server = serve(store, port);
+    Forked server = serve(store, port, "served.key");
     try {
       String uri = server.listening();
       Cinch cinch = Cinch.on(store).with("CINCH_SERVER", uri);
@@ -105,7 +106,9 @@ public class RestartTest {
           server.signal("KILL");
           server.await();
         } else if (round == 2) {
-          server = serve(store, port);
+          String[] next = {"--key=" + temp.resolve("next"), "--signed-by=" + temp + "/served.key"};
+          cinch.run("keygen", next[0], next[1]).ended(0);
+          server = serve(store, port, "next");
           assertEquals(uri, server.listening());
         } else if (round == 3) {
           awaitResumed(store, uri);
