@@ -114,6 +114,11 @@ public interface LeaseService {
     return Optional.empty();
   }
 
+  /** Whether other servers grant the same names, too, as the nodes of a cell do. Never waits. */
+  default boolean isShared() {
+    return false;
+  }
+
   /**
    * How often requests have begun to go to another server of the service, for a holder: the next
    * one knows its leases once they were resumed there. It has to be done before they are released,

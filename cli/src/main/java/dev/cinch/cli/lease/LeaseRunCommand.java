@@ -108,6 +108,15 @@ public final class LeaseRunCommand implements Callable<Integer> {
               + " half of that time is.")
   @Nullable String onLost;
 
+  @Option(
+      names = "--on-hand",
+      paramLabel = "COMMAND",
+      description =
+          "A shell's command, run when the leases are to be handed over (cinch lease hand), in place"
+              + " of a SIGTERM to the other one. It has CINCH_LEASE, and in CINCH_TO the holder"
+              + " that is next. The leases are given back when the other one has ended.")
+  @Nullable String onHand;
+
   @Parameters(arity = "1..*", paramLabel = "LEASE", description = "The leases' names.")
   List<LeaseName> names;
 
@@ -262,7 +271,10 @@ public final class LeaseRunCommand implements Callable<Integer> {
     }
     var countdown =
         new LeaseCountdown(
-            length.toNanos(), line -> io.say(NAME, line), hook("--on-lost", onLost, variables));
+            length.toNanos(),
+            line -> io.say(NAME, line),
+            hook("--on-lost", "CINCH_REASON", onLost, variables),
+            hook("--on-hand", "CINCH_TO", onHand, variables));
     // Whatever this throws, the guard ends the command, and the leases run out.
     running.begin(variables, countdown.limits(held.deadline()));
     boolean byItself = countdown.attend(running, held);
@@ -275,13 +287,13 @@ public final class LeaseRunCommand implements Callable<Integer> {
   }
 
   private LeaseCountdown.Hook hook(
-      String option, @Nullable String command, List<String> variables) {
+      String option, String variable, @Nullable String command, List<String> variables) {
     if (command == null) {
       return LeaseCountdown.Hook.NONE;
     }
     var all = new ArrayList<>(variables);
     all.add("CINCH_LEASE=" + names.stream().map(LeaseName::value).collect(Collectors.joining(" ")));
-    return new ShellHook(option, command, all, line -> io.say(NAME, line));
+    return new ShellHook(option, variable, command, all, line -> io.say(NAME, line));
   }
 
   /** What other storage knows this holder by: docs/fencing.md. */

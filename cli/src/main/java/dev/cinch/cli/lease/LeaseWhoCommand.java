@@ -67,9 +67,11 @@ final class LeaseWhoCommand extends LeaseRequest.OfCell {
         %s
         It ends in %s, at %s, unless it is renewed.
         %s
-        What to do:
+        %sWhat to do:
           wait             cinch lease run --wait 1h %1$s -- COMMAND
                            If its holder died, that takes %4$s at most.
+          have it handed   cinch lease hand %1$s --to HOLDER
+          over             cinch lease run ends its command when asked. Needs the same right.
           revoke it        cinch lease revoke %1$s --reason TEXT
                            Its holder can't renew it then. Needs the right revoke:%1$s.
         """
@@ -79,7 +81,14 @@ final class LeaseWhoCommand extends LeaseRequest.OfCell {
             renewed(lease, now),
             left(lease, now),
             at(witness(lease).expiry()),
-            waiting(lease, now));
+            waiting(lease, now),
+            lease
+                .handTo()
+                .map(
+                    hand ->
+                        "It is asked to hand it over to %s, and then it is kept for that one.%n"
+                            .formatted(Failure.oneLine(hand.holder())))
+                .orElse(""));
   }
 
   private String revoked(LeaseDetail lease, long now) {
@@ -115,26 +124,33 @@ final class LeaseWhoCommand extends LeaseRequest.OfCell {
   private String released(LeaseDetail lease) {
     return """
         %s is free: %s took it at %s, and gave it back.
-        What to do:
-          take it          cinch lease run %1$s -- COMMAND
-        """
-        .formatted(name, holder(lease), at(lease.since()));
+        %s"""
+        .formatted(name, holder(lease), at(lease.since()), take(lease));
   }
 
   private String expired(LeaseDetail lease, long now) {
     return """
         %s is free: %s had it since %s, and did not give it back.
         It ended at %s, %s. Its holder died, was cut off, or was told to let it run out.
-        What to do:
-          take it          cinch lease run %1$s -- COMMAND
-        Whoever appends to a store under it first waits until all of that time is settled there.
+        %sWhoever appends to a store under it first waits until all of that time is settled there.
         """
         .formatted(
             name,
             holder(lease),
             at(lease.since()),
             at(witness(lease).expiry()),
-            ago(witness(lease).expiry(), now));
+            ago(witness(lease).expiry(), now),
+            take(lease));
+  }
+
+  private String take(LeaseDetail lease) {
+    return lease
+        .handTo()
+        .map(
+            hand ->
+                "It is kept for %s until %s: others are refused.%n"
+                    .formatted(Failure.oneLine(hand.holder()), at(hand.until())))
+        .orElse("What to do:%n  take it          cinch lease run %s -- COMMAND%n".formatted(name));
   }
 
   private static Witness witness(LeaseDetail lease) {

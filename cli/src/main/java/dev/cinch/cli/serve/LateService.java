@@ -117,6 +117,11 @@ public final class LateService implements LeaseService {
   }
 
   @Override
+  public boolean isShared() {
+    return started.isDone() && !started.isCompletedExceptionally() && started.join().isShared();
+  }
+
+  @Override
   public boolean listen(ChangeListener listener) {
     var unused =
         started.thenAccept(

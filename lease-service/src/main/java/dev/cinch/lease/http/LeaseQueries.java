@@ -25,16 +25,15 @@ final class LeaseQueries {
 
   private static final int SHOWN_WAITERS = 1_000;
 
-  /** Nobody waits for any name. */
-  static final Map<LeaseName, List<WaitingRoom.Request>> NOBODY = Map.of();
-
   private final LeaseService service;
   private final ServerMetrics metrics;
+  private final Handovers hands;
 
   /**
    * @param metrics whose clock says when those who wait have come
    */
-  LeaseQueries(LeaseService service, ServerMetrics metrics) {
+  LeaseQueries(LeaseService service, ServerMetrics metrics, Handovers hands) {
+    this.hands = hands;
     this.service = service;
     this.metrics = metrics;
   }
@@ -84,7 +83,7 @@ final class LeaseQueries {
             .limit(most)
             .map(w -> new LeaseDetail.Waiter(w.holder(), now - (age - w.since())))
             .toList();
-    return new LeaseDetail(info, first, OptionalInt.of(all.size()));
+    return new LeaseDetail(info, first, OptionalInt.of(all.size()), hands.of(info, now));
   }
 
   Answer list(

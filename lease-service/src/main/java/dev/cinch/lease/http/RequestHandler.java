@@ -1,5 +1,7 @@
 package dev.cinch.lease.http;
 
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
@@ -12,6 +14,7 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -82,11 +85,19 @@ final class RequestHandler {
     this.store = store;
     this.workers = workers;
     this.loop = loop;
-    waiting = new WaitingRoom(Math.max(1, connections / 2), timers, this::attempt);
+    waiting = new WaitingRoom(Math.max(1, connections / 2), timers, this::attempt, this::favourite);
     watching = new WatchEndpoint(Math.max(1, connections / 8), service, loop, workers);
     waits = service.listen(waiting);
-    boolean watched = service.listen(watching.listener());
+    boolean watched = service.listen(watching.listener()) && service.listen(routes.hands());
     assert watched == waits;
+  }
+
+  private WaitingRoom.@Nullable Request favourite(
+      LeaseName name, Collection<WaitingRoom.Request> waiters) {
+    String to = routes.hands().to(name.value());
+    return to == null
+        ? null
+        : waiters.stream().filter(w -> w.holder().equals(to)).findFirst().orElse(null);
   }
 
   /** Answers those who wait for leases or watch them; called by any thread. */
@@ -194,11 +205,13 @@ final class RequestHandler {
       } else if (store != null && path.equals(StoreStatus.PATH)) {
         tellStore(store, request, method, path, caller);
       } else {
-        var asking = LeaseQueries.isDetailed(query) ? waiting.byName() : LeaseQueries.NOBODY;
+        var beside =
+            new Routes.Beside(
+                LeaseQueries.isDetailed(query) ? waiting.byName() : Map.of(), hears(request));
         submit(
             Routes.lane(path, body.length),
             request,
-            () -> Written.of(routes.answer(method, path, query, body, wire, caller, asking), wire));
+            () -> Written.of(routes.answer(method, path, query, body, wire, caller, beside), wire));
       }
     }
   }
@@ -255,7 +268,7 @@ final class RequestHandler {
       Caller caller) {
     Optional<Routes.Asked> asked;
     try {
-      asked = routes.asked(method, path, query, body, wire, caller);
+      asked = routes.asked(method, path, query, body, wire, caller, hears(request), waits);
     } catch (WireException e) {
       write(request, Written.of(Routes.malformed(e), wire));
       return true;
@@ -269,6 +282,12 @@ final class RequestHandler {
       }
     }
     return asked.isPresent();
+  }
+
+  /** Whether its sender knows what is said of handovers; looked at where there are some. */
+  private boolean hears(HttpServerRequest request) {
+    return !routes.hands().isEmpty()
+        && HttpTransport.HAND.equals(request.getHeader(HttpTransport.HEARS));
   }
 
   private void watch(HttpServerRequest request, boolean head, Caller caller) {
@@ -359,6 +378,11 @@ final class RequestHandler {
 
   /** An acquire of one who waits: at once where the service need not wait for its store. */
   private void attempt(Operation acquire, Consumer<Outcome> done, Consumer<Answer> failed) {
+    Optional<LeaseRefusedException> kept = routes.hands().refusal(acquire);
+    if (kept.isPresent()) {
+      done.accept(new Outcome.Refused(kept.get()));
+      return;
+    }
     List<Outcome> now;
     try {
       now = service.carryOutNow(List.of(List.of(acquire))).get(0);

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
@@ -35,6 +36,7 @@ import org.slf4j.LoggerFactory;
 final class Routes {
   private static final String LEASES = "/v1/leases";
   private static final String BATCH = "batch";
+  private static final String HAND = LEASES + "/hand";
   private static final String SHARDS = "/v1/shards";
   static final String CELL = "/v1/cell";
   static final String METRICS = "/metrics";
@@ -59,6 +61,7 @@ final class Routes {
   private final ServerMetrics metrics;
   private final LeaseQueries queries;
   private final Trail trail;
+  private final Handovers hands;
 
   /**
    * @param health asked on a thread that must not wait
@@ -77,7 +80,12 @@ final class Routes {
     this.info = info;
     this.health = health;
     this.cell = cell;
-    queries = new LeaseQueries(service, metrics);
+    hands = new Handovers(service, metrics::now);
+    queries = new LeaseQueries(service, metrics, hands);
+  }
+
+  Handovers hands() {
+    return hands;
   }
 
   /**
@@ -89,10 +97,19 @@ final class Routes {
    */
   Answer answer(
       String method, String path, @Nullable String query, byte[] body, Wire wire, Caller caller) {
-    return answer(method, path, query, body, wire, caller, LeaseQueries.NOBODY);
+    return answer(method, path, query, body, wire, caller, Beside.NOTHING);
   }
 
-  /** The same, of one that {@link LeaseQueries#isDetailed}. */
+  /**
+   * What is known of a request beside what it says.
+   *
+   * @param waiting those who wait for leases, where that may be asked for
+   * @param hears whether its sender knows what is said of handovers in grants
+   */
+  record Beside(Map<LeaseName, List<WaitingRoom.Request>> waiting, boolean hears) {
+    static final Beside NOTHING = new Beside(Map.of(), false);
+  }
+
   Answer answer(
       String method,
       String path,
@@ -100,9 +117,9 @@ final class Routes {
       byte[] body,
       Wire wire,
       Caller caller,
-      Map<LeaseName, List<WaitingRoom.Request>> waiting) {
+      Beside beside) {
     try {
-      return route(method, path, query, body, wire, caller, waiting);
+      return route(method, path, query, body, wire, caller, beside);
     } catch (WireException e) {
       return malformed(e);
     } catch (LeaseUnavailableException e) {
@@ -164,6 +181,7 @@ final class Routes {
    * @param refused the others, by their places among all
    * @param batch whether they came as a batch, and are answered as one
    * @param since when it was read, by the clock of the metrics
+   * @param hears whether its sender knows what is said of handovers in grants
    */
   record Asked(
       List<Operation> operations,
@@ -171,7 +189,8 @@ final class Routes {
       boolean batch,
       Wire wire,
       Caller caller,
-      long since) {
+      long since,
+      boolean hears) {
     /** What became of all, in their order. */
     List<Outcome> whole(List<Outcome> permitted) {
       if (refused.isEmpty()) {
@@ -212,10 +231,18 @@ final class Routes {
   /**
    * The operations that a request asks for; empty for one of another kind.
    *
+   * @param mayWait whether it may wait for leases: then it is asked later whether they are kept
    * @throws WireException if it is malformed
    */
   Optional<Asked> asked(
-      String method, String path, @Nullable String query, byte[] body, Wire wire, Caller caller)
+      String method,
+      String path,
+      @Nullable String query,
+      byte[] body,
+      Wire wire,
+      Caller caller,
+      boolean hears,
+      boolean mayWait)
       throws WireException {
     if (!method.equals("POST") || !path.startsWith(LEASES + "/")) {
       return Optional.empty();
@@ -230,34 +257,39 @@ final class Routes {
     JsonFields fields = wire.read(body);
     List<Operation> operations =
         batch ? OperationCodec.readBatch(fields) : List.of(OperationCodec.read(what, fields, true));
-    return Optional.of(permitted(operations, batch, wire, caller, since));
+    var all = new Asked(operations, new TreeMap<>(), batch, wire, caller, since, hears);
+    return Optional.of(permitted(all, mayWait && all.waits()));
   }
 
-  private Asked permitted(
-      List<Operation> all, boolean batch, Wire wire, Caller caller, long since) {
+  private Asked permitted(Asked asked, boolean waits) {
+    List<Operation> all = asked.operations();
     var refused = new TreeMap<Integer, Outcome>();
     for (int i = 0; i < all.size(); i++) {
-      Optional<LeaseRefusedException> refusal = caller.refusal(all.get(i));
+      Optional<LeaseRefusedException> refusal = asked.caller().refusal(all.get(i));
+      if (refusal.isEmpty() && !waits) {
+        refusal = hands.refusal(all.get(i));
+      }
       if (refusal.isPresent()) {
         refused.put(i, new Outcome.Refused(refusal.get()));
-        trail.refused(all.get(i), refusal.get(), caller);
+        trail.refused(all.get(i), refusal.get(), asked.caller());
       }
     }
-    List<Operation> rest = all;
-    if (!refused.isEmpty()) {
-      rest = new ArrayList<>(all);
-      for (int place : refused.descendingKeySet()) {
-        Operation unused = rest.remove(place);
-      }
+    if (refused.isEmpty()) {
+      return asked;
     }
-    return new Asked(rest, refused, batch, wire, caller, since);
+    var rest = new ArrayList<>(all);
+    for (int place : refused.descendingKeySet()) {
+      Operation unused = rest.remove(place);
+    }
+    return new Asked(
+        rest, refused, asked.batch(), asked.wire(), asked.caller(), asked.since(), asked.hears());
   }
 
   /** The answer to what was asked for, once it is known what became of each operation. */
   Answer answer(Asked asked, List<Outcome> permitted) {
     metrics.ended(asked, permitted);
     trail.told(asked, permitted);
-    List<Outcome> outcomes = asked.whole(permitted);
+    List<Outcome> outcomes = asked.whole(asked.hears() ? hands.told(permitted) : permitted);
     tell(asked, outcomes);
     return asked.batch()
         ? Answer.ok(OperationCodec.writeOutcomes(outcomes, asked.wire()))
@@ -302,11 +334,15 @@ final class Routes {
       byte[] body,
       Wire wire,
       Caller caller,
-      Map<LeaseName, List<WaitingRoom.Request>> waiting)
+      Beside beside)
       throws WireException, LeaseUnavailableException {
-    Optional<Asked> asked = asked(method, path, query, body, wire, caller);
+    Optional<Asked> asked = asked(method, path, query, body, wire, caller, beside.hears(), false);
     if (asked.isPresent()) {
       return answerRest(asked.get(), List.of());
+    }
+    if (method.equals("POST") && path.equals(HAND)) {
+      noQuery(query);
+      return hand(wire.read(body), caller);
     }
     if (method.equals("GET")) {
       if (path.equals("/v1/time")) {
@@ -335,11 +371,11 @@ final class Routes {
         return trail.history(query, caller);
       }
       if (path.equals(LEASES)) {
-        return queries.list(query, caller, waiting);
+        return queries.list(query, caller, beside.waiting());
       }
       if (path.startsWith(LEASES + "/")) {
         LeaseName name = WireReader.name(decoded(path.substring(LEASES.length() + 1)));
-        return queries.show(name, query, caller, waiting);
+        return queries.show(name, query, caller, beside.waiting());
       }
     }
     return elsewhere(method, path);
@@ -380,6 +416,16 @@ final class Routes {
                     RETRY_MS));
   }
 
+  private Answer hand(JsonFields in, Caller caller)
+      throws WireException, LeaseUnavailableException {
+    LeaseName name = WireReader.name(in.text("name"));
+    String to = in.text("to");
+    long keepMs = in.has("keepMs") ? in.integer("keepMs") : Handovers.USUAL_KEEP_MS;
+    Optional<Id> id = in.has("id") ? Optional.of(in.id("id")) : Optional.empty();
+    in.noOthers();
+    return hands.hand(name, to, keepMs, id, caller, health.get().store());
+  }
+
   private Answer elsewhere(String method, String path) {
     String allowed = "";
     if (path.equals("/v1/time")
@@ -394,7 +440,8 @@ final class Routes {
       allowed = GET;
     } else if (path.startsWith(LEASES + "/")) {
       String what = path.substring(LEASES.length() + 1);
-      boolean posted = what.equals(BATCH) || OperationCodec.VERBS.contains(what);
+      boolean posted =
+          what.equals(BATCH) || path.equals(HAND) || OperationCodec.VERBS.contains(what);
       allowed = posted ? GET + ", POST" : GET; // a lease may be named so
     }
     return allowed.isEmpty()

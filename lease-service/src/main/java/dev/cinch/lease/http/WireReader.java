@@ -46,11 +46,12 @@ final class WireReader {
       }
       witnesses.add(signed);
     }
+    String handTo = in.has("handTo") ? in.text("handTo") : "";
     in.noOthers();
     if (witnesses.isEmpty()) {
       throw new WireException("a grant without witnesses");
     }
-    return new Grant(id, witnesses);
+    return new Grant(id, witnesses, handTo);
   }
 
   static LeaseInfo info(JsonFields in) throws WireException {
@@ -77,7 +78,12 @@ final class WireReader {
     if (count < waiting.size() || count > Integer.MAX_VALUE) {
       throw in.wrong("waitingCount", "how many wait");
     }
-    return new LeaseDetail(info, waiting, OptionalInt.of((int) count));
+    Optional<LeaseDetail.HandTo> handTo = Optional.empty();
+    if (in.has("handTo")) {
+      JsonFields hand = in.object("handTo");
+      handTo = Optional.of(new LeaseDetail.HandTo(hand.text("holder"), hand.time("until")));
+    }
+    return new LeaseDetail(info, waiting, OptionalInt.of((int) count), handTo);
   }
 
   static <T> List<T> infos(JsonFields in, Sent.Reader<T> entry) throws WireException {

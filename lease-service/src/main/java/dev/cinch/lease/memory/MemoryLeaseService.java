@@ -325,6 +325,11 @@ public final class MemoryLeaseService implements LeaseService {
   }
 
   @Override
+  public boolean isShared() {
+    return !table.isImmediate();
+  }
+
+  @Override
   public boolean listen(ChangeListener listener) {
     table.listen(listener);
     return true;

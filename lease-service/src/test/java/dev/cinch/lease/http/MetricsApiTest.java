@@ -198,7 +198,8 @@ final class MetricsApiTest {
               false,
               Wire.JSON,
               Access.withoutTokens().caller(List.of(), null, Optional.empty()),
-              metrics.now());
+              metrics.now(),
+              false);
       rig.time.advanceMs(ms);
       metrics.unavailable(asked);
     }

@@ -14,7 +14,6 @@ import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.memory.Rig;
-import io.vertx.core.Context;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -36,49 +35,15 @@ final class WaitingApiTest {
   private static final String ACQUIRE = "/v1/leases/acquire";
 
   private final Rig rig = new Rig();
-  private final BlockingQueue<Timer> timers = new LinkedBlockingQueue<>();
+  private final BlockingQueue<Timers.Timer> timers = new LinkedBlockingQueue<>();
   private LeaseServer server;
-
-  /** A timer that was set. */
-  private static final class Timer {
-    final long ms;
-    final Runnable task;
-    final WaitingRoom.Loop loop;
-    final BlockingQueue<Boolean> forgotten = new LinkedBlockingQueue<>();
-
-    Timer(long ms, Runnable task, WaitingRoom.Loop loop) {
-      this.ms = ms;
-      this.task = task;
-      this.loop = loop;
-    }
-
-    void fire() {
-      loop.run(task);
-    }
-  }
-
-  private WaitingRoom.Loop loop(Context context) {
-    return new WaitingRoom.Loop() {
-      @Override
-      public void run(Runnable task) {
-        context.runOnContext(v -> task.run());
-      }
-
-      @Override
-      public Runnable after(long ms, Runnable task) {
-        var timer = new Timer(ms, task, this);
-        timers.add(timer);
-        return () -> timer.forgotten.add(true);
-      }
-    };
-  }
 
   @BeforeEach
   void start() throws IOException {
     server =
         LeaseServer.builder(rig.service, rig.service::info)
             .port(0)
-            .timers(this::loop)
+            .timers(Timers.into(timers))
             .clock(rig.time::monotonicNanos)
             .start();
   }
@@ -137,10 +102,10 @@ final class WaitingApiTest {
   void theEndOfALeaseLetsTheFirstHaveIt() throws Exception {
     Grant unused = rig.acquire("a");
     try (RawClient client = waiting(rig.request("a"), 50_000)) {
-      Timer end = timers.take();
+      Timers.Timer end = timers.take();
       assertEquals(Rig.LEASE_MS, end.ms);
       end.fire(); // too early: it is prolonged, or clocks differ
-      Timer again = timers.take();
+      Timers.Timer again = timers.take();
       rig.time.advanceMs(Rig.LEASE_MS);
       again.fire();
       assertEquals(200, client.response().status());
@@ -151,7 +116,7 @@ final class WaitingApiTest {
   void whenTheTimeIsOverTheRefusalSaysHowItIsThen() throws Exception {
     Grant unused = rig.acquire("a");
     RawClient client = sent(rig.request("a"), 7_000);
-    Timer deadline = timers.take();
+    Timers.Timer deadline = timers.take();
     rig.time.advanceMs(7_000);
     deadline.fire();
     RawClient.Response answer = client.response();
@@ -167,8 +132,8 @@ final class WaitingApiTest {
     Grant held = rig.acquire("a");
     Operation.Acquire gone = rig.request("a");
     RawClient first = sent(gone, 50_000);
-    Timer deadline = timers.take();
-    Timer end = timers.take();
+    Timers.Timer deadline = timers.take();
+    Timers.Timer end = timers.take();
     RawClient second = waiting(rig.request("a"), 40_000);
     first.close();
     assertTrue(deadline.forgotten.take());
@@ -216,7 +181,7 @@ final class WaitingApiTest {
             .port(0)
             .connections(4)
             .connectionsPerAddress(4)
-            .timers(this::loop)
+            .timers(Timers.into(timers))
             .start();
     Grant held = rig.acquire("a");
     RawClient first = waiting(rig.request("a"), 50_000);
@@ -267,7 +232,7 @@ final class WaitingApiTest {
     Grant held = rig.acquire("a");
     Operation.Acquire request = rig.request("a");
     RawClient first = sent(request, 50_000);
-    Timer deadline = timers.take();
+    Timers.Timer deadline = timers.take();
     assertEquals(Rig.LEASE_MS, timers.take().ms);
     RawClient behind = waiting(rig.request("a"), 40_000);
     deadline.fire();
@@ -321,7 +286,10 @@ final class WaitingApiTest {
     assertEquals(OptionalInt.of(2), a.waitingCount());
     assertEquals(rig.service.show(new LeaseName("a")).orElseThrow(), a.info());
     List<LeaseDetail> all = client.details("", Optional.empty(), 10);
-    assertEquals(List.of(a, new LeaseDetail(all.get(1).info(), List.of(), OptionalInt.of(0))), all);
+    assertEquals(
+        List.of(
+            a, new LeaseDetail(all.get(1).info(), List.of(), OptionalInt.of(0), Optional.empty())),
+        all);
     assertEquals(Optional.empty(), client.detail(new LeaseName("nobody")));
     one.close();
     two.close();
