@@ -114,6 +114,14 @@ public interface LeaseService {
     return Optional.empty();
   }
 
+  /**
+   * Whether the last lease of a name was granted to the request with this secret; a service that is
+   * elsewhere does not say.
+   */
+  default boolean isOf(Id secret, LeaseName name) throws LeaseUnavailableException {
+    return false;
+  }
+
   /** Whether other servers grant the same names, too, as the nodes of a cell do. Never waits. */
   default boolean isShared() {
     return false;

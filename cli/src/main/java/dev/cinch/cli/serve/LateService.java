@@ -3,6 +3,7 @@ package dev.cinch.cli.serve;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreShards;
 import dev.cinch.lease.ChangeListener;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -114,6 +115,11 @@ public final class LateService implements LeaseService {
     return started.isDone() && !started.isCompletedExceptionally()
         ? started.join().carryOutNow(requests)
         : LeaseService.super.carryOutNow(requests);
+  }
+
+  @Override
+  public boolean isOf(Id secret, LeaseName name) throws LeaseUnavailableException {
+    return service().isOf(secret, name);
   }
 
   @Override

@@ -13,7 +13,6 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
-import dev.cinch.lease.Outcome;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.memory.MemoryLeaseService;
@@ -154,8 +153,8 @@ class LeaseCountdownTest {
 
   /** As servers answer renewals of leases that are to be handed over. */
   private Object asked(Object answer) {
-    return answer instanceof Outcome.Granted granted
-        ? new Outcome.Granted(new Grant(granted.grant().id(), granted.grant().witnesses(), handTo))
+    return answer instanceof Grant grant
+        ? new Grant(grant.id(), grant.witnesses(), handTo)
         : answer;
   }
 

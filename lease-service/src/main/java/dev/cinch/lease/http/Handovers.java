@@ -4,7 +4,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.ChangeListener;
-import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
@@ -85,12 +84,11 @@ final class Handovers implements ChangeListener {
    * Answers a request for one.
    *
    * @param id the secret of the grant, which permits it as the right to revoke does
-   * @param store that the service serves, as text; empty without one
    */
-  Answer hand(LeaseName name, String to, long keepMs, Optional<Id> id, Caller caller, String store)
+  Answer hand(LeaseName name, String to, long keepMs, Optional<Id> id, Caller caller)
       throws LeaseUnavailableException {
     Optional<LeaseRefusedException> refusal = caller.refusal(Right.REVOKE, name.value());
-    if (refusal.isPresent() && !isHolder(name, id, store)) {
+    if (refusal.isPresent() && (id.isEmpty() || !service.isOf(id.get(), name))) {
       return Answer.refusal(refusal.get());
     }
     if (service.isShared()) {
@@ -115,15 +113,6 @@ final class Handovers implements ChangeListener {
         LeaseDocuments.object().put("name", name.value()).put("holder", lease.holder());
     of(held.get(), service.now()).ifPresent(hand -> LeaseDocuments.handTo(out, hand));
     return Answer.ok(out);
-  }
-
-  private boolean isHolder(LeaseName name, Optional<Id> id, String store)
-      throws LeaseUnavailableException {
-    Optional<LeaseInfo> lease = service.show(name);
-    Id of = store.isEmpty() ? Correlation.NO_STORE : Id.parse(store);
-    return id.isPresent()
-        && lease.isPresent()
-        && Correlation.isOf(id.get(), lease.get().witness(), of);
   }
 
   private static Answer invalid(String why) {

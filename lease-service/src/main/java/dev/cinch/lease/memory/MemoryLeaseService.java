@@ -69,6 +69,9 @@ public final class MemoryLeaseService implements LeaseService {
   private final StoreUse immediate;
   private final LongAdder signatures = new LongAdder();
 
+  /** That it serves, or {@link Correlation#NO_STORE}. */
+  private final Id store;
+
   private MemoryLeaseService(Builder b) throws IOException {
     signer = b.signer;
     clock = new SignedClock(b.time);
@@ -85,21 +88,21 @@ public final class MemoryLeaseService implements LeaseService {
     bounds = b.bounds;
     TableLimits limits =
         b.registry == null ? b.limits : b.limits.allowing(b.registry.timestampsOffNanos());
-    Optional<Id> store = Optional.ofNullable(b.registry).map(InstanceRegistry::store);
-    Id storeId = store.orElse(Correlation.NO_STORE);
+    Optional<Id> served = Optional.ofNullable(b.registry).map(InstanceRegistry::store);
+    store = served.orElse(Correlation.NO_STORE);
     table =
         b.backend == null
-            ? new MemoryLeases(limits, guard.number(), guard.origin(), store)
+            ? new MemoryLeases(limits, guard.number(), guard.origin(), served)
             : b.backend.create(
                 new LeaseBackend.Setting(
                     guard.number(),
-                    storeId,
+                    store,
                     guard.origin(),
                     limits.watermarks(),
                     limits.metadataKept(),
                     () -> clock.read().now()));
     inTime = new BoundRule(bounds, limits.watermarks());
-    operations = new Operations(table, guard, clock, inTime, longestLeaseMs, storeId);
+    operations = new Operations(table, guard, clock, inTime, longestLeaseMs, store);
     waiting = new StoreUse(guard, clock, true);
     immediate = new StoreUse(guard, clock, false);
     log.info(
@@ -322,6 +325,11 @@ public final class MemoryLeaseService implements LeaseService {
   @Override
   public long now() {
     return clock.read().now();
+  }
+
+  @Override
+  public boolean isOf(Id secret, LeaseName name) throws LeaseUnavailableException {
+    return show(name).filter(i -> Correlation.isOf(secret, i.witness(), store)).isPresent();
   }
 
   @Override
