@@ -85,7 +85,7 @@ final class Handovers implements ChangeListener {
    *
    * @param id the secret of the grant, which permits it as the right to revoke does
    */
-  Answer hand(LeaseName name, String to, long keepMs, Optional<Id> id, Caller caller)
+  Answer hand(LeaseName name, String to, long keepMs, Optional<Id> id, Caller caller, Trail trail)
       throws LeaseUnavailableException {
     Optional<LeaseRefusedException> refusal = caller.refusal(Right.REVOKE, name.value());
     if (refusal.isPresent() && (id.isEmpty() || !service.isOf(id.get(), name))) {
@@ -108,6 +108,7 @@ final class Handovers implements ChangeListener {
           Refusals.notHeld("nothing to hand over: no lease on " + name + " is held"));
     }
     Witness lease = held.get().witness();
+    trail.add(TrailEvent.of(TrailEvent.Kind.HANDED, lease, caller).asOf(service.now(), "to " + to));
     log.info("{} of \"{}\" is to be handed to \"{}\", says {}", name, lease.holder(), to, caller);
     ObjectNode out =
         LeaseDocuments.object().put("name", name.value()).put("holder", lease.holder());

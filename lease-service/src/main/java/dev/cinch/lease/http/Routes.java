@@ -423,7 +423,7 @@ final class Routes {
     long keepMs = in.has("keepMs") ? in.integer("keepMs") : Handovers.USUAL_KEEP_MS;
     Optional<Id> id = in.has("id") ? Optional.of(in.id("id")) : Optional.empty();
     in.noOthers();
-    return hands.hand(name, to, keepMs, id, caller);
+    return hands.hand(name, to, keepMs, id, caller, trail);
   }
 
   private Answer elsewhere(String method, String path) {

@@ -352,7 +352,7 @@ final class Trail implements AutoCloseable {
         reason);
   }
 
-  private void add(TrailEvent event) {
+  void add(TrailEvent event) {
     history.add(event);
     if (written && !unwritten.offer(event)) {
       leftOut.incrementAndGet();

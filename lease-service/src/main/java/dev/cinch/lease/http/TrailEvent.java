@@ -38,7 +38,10 @@ record TrailEvent(
     RELEASED,
     REVOKED,
     EXPIRED,
-    REFUSED;
+    REFUSED,
+
+    /** Its holder is asked to hand it over. */
+    HANDED;
 
     String word() {
       return name().toLowerCase(Locale.ROOT);
@@ -59,6 +62,12 @@ record TrailEvent(
         by(caller),
         from(caller),
         "");
+  }
+
+  /** The same, at another time and for a reason. */
+  TrailEvent asOf(long time, String why) {
+    return new TrailEvent(
+        time, kind, name, holder, correlation, generation, expiry, tentative, by, from, why);
   }
 
   static @Nullable String by(Caller caller) {

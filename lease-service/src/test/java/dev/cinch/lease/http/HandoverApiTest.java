@@ -218,6 +218,12 @@ final class HandoverApiTest {
     refused(Reason.FORBIDDEN, anybody, "next", 1, other.id());
     assertEquals(Optional.empty(), anybody.detail(A).orElseThrow().handTo());
     anybody.hand(A, "next", 1_000, Optional.of(grant.id()));
+    try (var reader = new RawClient(server.port())) {
+      JsonNode event = reader.get("/v1/history?name=a").json().get("events").get(0);
+      assertEquals("handed", event.get("event").textValue());
+      assertEquals("first", event.get("holder").textValue());
+      assertEquals("to next", event.get("reason").textValue());
+    }
     assertTrue(anybody.detail(A).orElseThrow().handTo().isPresent());
     var e =
         assertThrows(
