@@ -100,18 +100,22 @@ final class LeaseHandCommand extends LeaseRequest.OfCell {
     }
     io.stop().listen();
     var time = new StoppableTime(SystemTime.INSTANCE, io.stop());
-    Optional<Id> first = before.map(lease -> lease.info().witness().correlation());
+    Optional<Witness> first = before.map(lease -> lease.info().witness());
     long from = time.monotonicNanos();
+    long kept = from + keep.toNanos(); // so long nobody else is granted it at least
     String said = "";
     while (true) {
+      long asked = time.monotonicNanos();
       Optional<LeaseDetail> lease = client.detail(name);
-      if (lease.isPresent() && isDone(lease.get().info(), first)) {
-        printer.line("handed over: " + name + " is " + Failure.oneLine(to) + "'s");
+      boolean inTime = time.monotonicNanos() - kept < 0;
+      if (lease.isPresent() && isDone(lease.get(), first, inTime)) {
+        printer.line("handed over: " + name + " to " + Failure.oneLine(to));
         return;
       }
       if (lease.flatMap(LeaseDetail::handTo).filter(h -> h.holder().equals(to)).isEmpty()) {
         throw new Failure.Refusal(over(lease));
       }
+      kept = lease.get().info().state().excludes() ? asked + keep.toNanos() : kept;
       String state = waiting(lease.get().info());
       if (io.terminal() && !state.equals(said) && time.monotonicNanos() - from > SILENT_NANOS) {
         said = state;
@@ -132,12 +136,21 @@ final class LeaseHandCommand extends LeaseRequest.OfCell {
     return other ? Optional.empty() : Optional.of(mine.id());
   }
 
-  /** Whether the holder has it, or has had it meanwhile. */
-  private boolean isDone(LeaseInfo lease, Optional<Id> before) {
-    Witness witness = lease.witness();
-    boolean held = lease.state().excludes() || lease.state() == LeaseInfo.State.TENTATIVE;
+  /**
+   * Whether the holder has it, or has had it meanwhile: since it was released nobody else was
+   * granted it before.
+   */
+  private boolean isDone(LeaseDetail lease, Optional<Witness> before, boolean inTime) {
+    Witness witness = lease.info().witness();
+    boolean same = before.filter(b -> b.correlation().equals(witness.correlation())).isPresent();
+    boolean held =
+        lease.info().state().excludes() || lease.info().state() == LeaseInfo.State.TENTATIVE;
     return witness.holder().equals(to)
-        && (held || !before.equals(Optional.of(witness.correlation())));
+        ? held || !same
+        : inTime
+            && !same
+            && lease.handTo().isEmpty()
+            && before.filter(b -> b.instance() == witness.instance()).isPresent();
   }
 
   private String waiting(LeaseInfo lease) {

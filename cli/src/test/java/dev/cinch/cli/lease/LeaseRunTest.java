@@ -233,7 +233,7 @@ class LeaseRunTest {
         try (Forked next = run("echo next", "--wait=1h", "--holder=next")) {
           served.awaitAcquires(1);
           String[] hand = {"lease", "hand", "jobs/1", "--to=next", served.admin};
-          assertEquals("handed over: jobs/1 is next's\n", cinch.run(hand).ended(0).out());
+          assertEquals("handed over: jobs/1 to next\n", cinch.run(hand).ended(0).out());
           assertEquals("ended", first.line());
           assertEquals(5, first.await(), first.err());
           assertEquals("next", next.line());
