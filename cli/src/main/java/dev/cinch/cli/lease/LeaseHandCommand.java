@@ -8,7 +8,6 @@ import dev.cinch.cli.base.StoppableTime;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.http.LeaseDetail;
 import dev.cinch.lease.time.SystemTime;
@@ -42,6 +41,8 @@ final class LeaseHandCommand extends LeaseRequest.OfCell {
 
   /** After so long it is said what is waited for. */
   private static final long SILENT_NANOS = 2_000_000_000;
+
+  private static final Duration LONGEST_KEEP = Duration.ofHours(1);
 
   @Parameters(paramLabel = "LEASE", description = "The lease's name.")
   LeaseName name;
@@ -85,15 +86,14 @@ final class LeaseHandCommand extends LeaseRequest.OfCell {
 
   @Override
   void ask(LeaseClient client, Printer printer) throws Exception {
-    Optional<LeaseDetail> before = client.detail(name);
-    try {
-      client.hand(name, to, keep.toMillis(), grant());
-    } catch (LeaseRefusedException e) {
-      if (e.reason() == LeaseRefusedException.Reason.INVALID) {
-        throw new Misuse(String.valueOf(e.getMessage()));
-      }
-      throw e;
+    if (to.isBlank()) {
+      throw new Misuse("--to names a holder");
     }
+    if (keep.isNegative() || keep.compareTo(LONGEST_KEEP) > 0) {
+      throw new Misuse("--keep is 0s to 1h");
+    }
+    Optional<LeaseDetail> before = client.detail(name);
+    client.hand(name, to, keep.toMillis(), grant());
     if (noWait) {
       printer.line("asked for: " + name + " goes to " + Failure.oneLine(to) + " once it is free");
       return;
