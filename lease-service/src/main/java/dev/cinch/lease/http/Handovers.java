@@ -89,6 +89,9 @@ final class Handovers implements ChangeListener {
       throws LeaseUnavailableException {
     Optional<LeaseRefusedException> refusal = caller.refusal(Right.REVOKE, name.value());
     if (refusal.isPresent() && (id.isEmpty() || !service.isOf(id.get(), name))) {
+      // As of a revocation, which needs the same right.
+      trail.refused(
+          new Operation.Revoke(name, "handover", Optional.empty()), refusal.get(), caller);
       return Answer.refusal(refusal.get());
     }
     if (service.isShared()) {

@@ -217,6 +217,14 @@ final class HandoverApiTest {
     refused(Reason.FORBIDDEN, anybody, "next", 1, none);
     refused(Reason.FORBIDDEN, anybody, "next", 1, other.id());
     assertEquals(Optional.empty(), anybody.detail(A).orElseThrow().handTo());
+    try (var reader = new RawClient(server.port())) {
+      JsonNode event = reader.get("/v1/history?name=a").json().get("events").get(0);
+      while (!event.get("event").textValue().equals("refused")) { // until it has the time
+        refused(Reason.FORBIDDEN, anybody, "next", 1, none);
+        event = reader.get("/v1/history?name=a").json().get("events").get(0);
+      }
+      assertTrue(event.get("reason").textValue().startsWith("FORBIDDEN"), event.toString());
+    }
     anybody.hand(A, "next", 1_000, Optional.of(grant.id()));
     try (var reader = new RawClient(server.port())) {
       JsonNode event = reader.get("/v1/history?name=a").json().get("events").get(0);
