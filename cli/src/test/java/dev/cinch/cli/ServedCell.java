@@ -83,6 +83,7 @@ public final class ServedCell implements AutoCloseable {
         6,
         3,
         99,
+        10,
         0,
         traffic,
         List.of(new CellStatus.Peer(other, NOW - SECOND, 1, ahead)));

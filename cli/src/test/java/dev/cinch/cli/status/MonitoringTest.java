@@ -46,7 +46,8 @@ final class MonitoringTest {
   /** As a node of a cell has it. */
   private static String metrics() throws Exception {
     ObjectNode node = JsonNodeFactory.instance.objectNode().put("quarantinedUntilNanos", "0");
-    for (String field : List.of("boot", "rows", "names", "attempts", "answering", "faults")) {
+    for (String field :
+        List.of("boot", "rows", "names", "attempts", "answering", "ballots", "faults")) {
       node.put(field, 1);
     }
     node.putArray("peers").addObject().put("node", 2).put("heardAgoMs", 1).put("clockAheadMs", 1);

@@ -80,6 +80,7 @@ public record Ballot(long counter, int boot, int node) implements Comparable<Bal
     private final int node;
     private final int boot;
     private long last;
+    private long given;
 
     /**
      * @param node as configured, unlike that of any other proposer
@@ -118,7 +119,13 @@ public record Ballot(long counter, int boot, int node) implements Comparable<Bal
     Ballot next(long atLeast) {
       var ballot = new Ballot(Math.max(last + 1, atLeast), boot, node);
       last = ballot.counter();
+      given++;
       return ballot;
+    }
+
+    /** How many ballots it gave. */
+    public long given() {
+      return given;
     }
 
     /** The counter of the last ballot that it gave; 0 if it gave none. */

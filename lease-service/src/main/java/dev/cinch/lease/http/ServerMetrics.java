@@ -257,6 +257,9 @@ final class ServerMetrics {
         all.add(gauge("cinch_cell_" + name, help, node.path(name).asLong()));
       }
     }
+    if (node.has("ballots")) {
+      all.add(counters("cinch_cell_ballots", "Ballots that it gave.", node, "ballots"));
+    }
     all.add(counters("cinch_cell_faults", "Faults of its own code.", node, "faults"));
     JsonNode traffic = node.path("traffic");
     String datagrams = "cinch_cell_datagrams_";

@@ -155,7 +155,12 @@ final class MetricsApiTest {
   void aNodeOfACellTellsHowItIs() throws Exception {
     ObjectNode node = JsonNodeFactory.instance.objectNode().put("node", 2).put("boot", 7);
     node.put("quarantined", true).put("quarantinedUntilNanos", "1767225600500000000");
-    node.put("rows", 3).put("names", 2).put("attempts", 1).put("answering", 2).put("faults", 0);
+    node.put("rows", 3)
+        .put("names", 2)
+        .put("attempts", 1)
+        .put("answering", 2)
+        .put("faults", 0)
+        .put("ballots", 13);
     node.putArray("peers")
         .addObject()
         .put("node", 1)
@@ -173,6 +178,7 @@ final class MetricsApiTest {
           "cinch_cell_names 2.0",
           "cinch_cell_attempts 1.0",
           "cinch_cell_answering 2.0",
+          "cinch_cell_ballots_total 13.0",
           "cinch_cell_datagrams_sent_total 11.0",
           "cinch_cell_datagrams_received_total 12.0",
           "cinch_cell_datagrams_not_sent_total 1.0",

@@ -459,6 +459,7 @@ final class CellLoop {
         holdings.underWay(),
         askedAt >= 0 && now - askedAt <= MOMENT_NANOS ? answering : -1,
         ballots.counter(),
+        ballots.given(),
         faults,
         datagrams.traffic(messagesWithin),
         peers);

@@ -25,6 +25,7 @@ import java.util.function.Supplier;
  * @param answering how many acceptors answered it a moment ago, its own too; -1 if nobody has asked
  *     them
  * @param counter of the highest ballot that it gave; 0 if it gave none since it started
+ * @param ballots that it gave since it started
  * @param faults of its own code: handlers that ended with an exception, which the log has
  */
 public record CellStatus(
@@ -37,6 +38,7 @@ public record CellStatus(
     int attempts,
     int answering,
     long counter,
+    long ballots,
     long faults,
     Traffic traffic,
     List<Peer> peers) {
@@ -145,7 +147,7 @@ public record CellStatus(
     }
     // As text: those of Flease are times, of which a number loses digits.
     out.put("counter", Long.toString(counter()));
-    out.put("faults", faults());
+    out.put("ballots", ballots()).put("faults", faults());
     peers(out.putArray("peers"), cell);
     traffic(out.putObject("traffic"), traffic);
     return out;

@@ -49,6 +49,7 @@ final class CellDocumentTest {
         6,
         2,
         1L << 60,
+        8,
         7,
         TRAFFIC,
         List.of(
@@ -65,7 +66,7 @@ final class CellDocumentTest {
             + "\"now\":\"2026-01-01T00:00:00.000000000Z\",\"nowNanos\":\"1767225600000000000\","
             + "\"quarantined\":true,\"quarantinedUntil\":\"2026-01-01T00:00:12.000000000Z\","
             + "\"quarantinedUntilNanos\":\"1767225612000000000\",\"rows\":4,\"names\":5,"
-            + "\"attempts\":6,\"answering\":2,\"counter\":\"1152921504606846976\",\"faults\":7,"
+            + "\"attempts\":6,\"answering\":2,\"counter\":\"1152921504606846976\",\"ballots\":8,\"faults\":7,"
             + "\"peers\":[{\"node\":2,\"heardAgoMs\":250,\"boot\":9},{\"node\":3}],"
             + "\"traffic\":{\"datagramsSent\":1,\"messagesSent\":2,\"datagramsReceived\":3,"
             + "\"messagesReceived\":4,\"messagesWithin\":5,\"notSent\":12,\"dropped\":51,"
