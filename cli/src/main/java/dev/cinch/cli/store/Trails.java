@@ -248,7 +248,11 @@ final class Trails {
     List<Step> known = steps.getOrDefault(use.correlation(), List.of());
     long begun = Long.MIN_VALUE;
     long ended = Long.MIN_VALUE;
+    boolean moved = known.stream().anyMatch(step -> step.event().equals("resumed"));
     for (Step step : known) {
+      if (moved && step.event().equals("expired")) {
+        continue; // the server before may say so of a lease that goes on at the next one
+      }
       if (BEGINS.contains(step.event())) {
         begun = Math.max(begun, step.at());
       } else if (ENDS.contains(step.event())) {

@@ -83,6 +83,11 @@ final class TrailsTest {
     assertTrue(found(trails, lease, 46).endsWith("ended at 1970-01-01T00:00:40.000000000Z"));
     String expired = of("expired", 40, lease);
     assertTrue(found(trails(lease, granted + expired), lease, 46).contains("ended at"));
+    String moved = of("resumed", 20, lease);
+    assertEquals("", found(trails(lease, granted + expired, moved), lease, 60));
+    assertTrue(
+        found(trails(lease, granted, moved + of("released", 40, lease)), lease, 60)
+            .contains("ended at"));
     String resumed = of("resumed", 41, lease);
     assertEquals("", found(trails(lease, granted + expired, resumed), lease, 60));
     assertEquals("", found(trails(lease, granted + of("revoked", 20, lease)), lease, 60));

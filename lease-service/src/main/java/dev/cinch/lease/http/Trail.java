@@ -2,7 +2,6 @@ package dev.cinch.lease.http;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Grant;
@@ -39,7 +38,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -77,8 +75,6 @@ final class Trail implements AutoCloseable {
   /** Leases whose time is over that are looked at between two times of writing. */
   private static final int LOOKS = 1_000;
 
-  private static final int DEFAULT_LIMIT = 100;
-  private static final int MAX_LIMIT = 1_000;
   private static final int MAX_TEXT = 300;
   private static final long SECOND = 1_000_000_000L;
 
@@ -377,6 +373,9 @@ final class Trail implements AutoCloseable {
     long before = clock.getAsLong();
     long now = info.get().now();
     known = Optional.of(new Moment(now, before));
+    if (health.get().obstacle().filter(o -> o.reason() == Reason.SUPERSEDED).isPresent()) {
+      return; // what goes on at its successor looks over here
+    }
     int looks = LOOKS;
     for (Map.Entry<Id, Tenancy> each : tenancies.entrySet()) {
       if (each.getValue().expiry <= now) {
@@ -392,21 +391,27 @@ final class Trail implements AutoCloseable {
   private boolean look(Id id, Tenancy tenancy) {
     var over = new ArrayList<Held>();
     var rest = new ArrayList<Held>();
+    boolean released = false;
     long expiry = tenancy.expiry;
     try {
       for (Held lease : tenancy.leases) {
         Optional<LeaseInfo> found = service.show(lease.name());
         if (found.isEmpty() || isOver(found.get(), lease)) {
           over.add(lease);
-        } else if (isOf(found.get(), lease) && found.get().state() != LeaseInfo.State.RELEASED) {
+        } else {
           rest.add(lease);
-          expiry = Math.max(expiry, found.get().witness().expiry());
+          if (isGivenBack(found.get(), lease)) {
+            released = true;
+          } else {
+            expiry = Math.max(expiry, found.get().witness().expiry());
+          }
         }
       }
     } catch (LeaseUnavailableException e) {
       return false;
     }
-    boolean elsewhere = expiry > tenancy.expiry;
+    // What was given back here is about to be told; only at the second time it was elsewhere.
+    boolean elsewhere = expiry > tenancy.expiry || released;
     if (rest.isEmpty() || (elsewhere && tenancy.elsewhere)) {
       if (!tenancies.remove(id, tenancy)) {
         return true; // it was released just now
@@ -429,14 +434,19 @@ final class Trail implements AutoCloseable {
     return found.witness().correlation().equals(lease.correlation());
   }
 
+  private static boolean isGivenBack(LeaseInfo found, Held lease) {
+    Witness next = found.witness();
+    return isOf(found, lease)
+        ? found.state() == LeaseInfo.State.RELEASED
+        : next.previousEnding() == Ending.RELEASED
+            && next.previous().filter(lease.correlation()::equals).isPresent();
+  }
+
   /** Whether a lease is over and was not given back, by what is known of its name now. */
   private static boolean isOver(LeaseInfo found, Held lease) {
-    if (isOf(found, lease)) {
-      return found.state() == LeaseInfo.State.EXPIRED;
-    }
-    Witness next = found.witness();
-    return next.previous().filter(lease.correlation()::equals).isEmpty()
-        || next.previousEnding() != Ending.RELEASED;
+    return isOf(found, lease)
+        ? found.state() == LeaseInfo.State.EXPIRED
+        : !isGivenBack(found, lease);
   }
 
   /** Writes the lines that wait. */
@@ -474,27 +484,6 @@ final class Trail implements AutoCloseable {
 
   /** {@code GET /v1/history}. */
   Answer history(@Nullable String query, Caller caller) throws WireException {
-    Map<String, String> given = LeaseQueries.parameters(query);
-    @Nullable String name = given.remove("name");
-    @Nullable String limit = given.remove("limit");
-    LeaseQueries.noOthers(given);
-    int most = limit == null ? DEFAULT_LIMIT : LeaseQueries.limit(limit, MAX_LIMIT);
-    Predicate<TrailEvent> wanted;
-    if (name != null) {
-      LeaseName only = WireReader.name(name);
-      Optional<Answer> refusal = Routes.mayObserve(caller, name);
-      if (refusal.isPresent()) {
-        return refusal.get();
-      }
-      wanted = event -> only.equals(event.name());
-    } else if (caller.permissions().isEmpty()) {
-      return Routes.mayObserve(caller, "").orElseThrow();
-    } else {
-      wanted = event -> caller.maySee(event.name() == null ? "" : event.name().value());
-    }
-    ObjectNode out = LeaseDocuments.object();
-    ArrayNode events = out.putArray("events");
-    history.newest(wanted, most).forEach(event -> events.add(event.json()));
-    return Answer.ok(out);
+    return history.answer(query, caller);
   }
 }

@@ -1,10 +1,17 @@
 package dev.cinch.lease.http;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.access.Caller;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The newest events of a {@link Trail}, in a bounded part of the memory. Refusals have a part of
@@ -33,6 +40,9 @@ final class TrailHistory {
       }
     }
   }
+
+  private static final int DEFAULT_LIMIT = 100;
+  private static final int MAX_LIMIT = 1_000;
 
   private final Ring refused;
   private final Ring others;
@@ -73,5 +83,31 @@ final class TrailHistory {
       }
     }
     return found;
+  }
+
+  /** {@code GET /v1/history}. */
+  Answer answer(@Nullable String query, Caller caller) throws WireException {
+    Map<String, String> given = LeaseQueries.parameters(query);
+    @Nullable String name = given.remove("name");
+    @Nullable String limit = given.remove("limit");
+    LeaseQueries.noOthers(given);
+    int most = limit == null ? DEFAULT_LIMIT : LeaseQueries.limit(limit, MAX_LIMIT);
+    Predicate<TrailEvent> wanted;
+    if (name != null) {
+      LeaseName only = WireReader.name(name);
+      Optional<Answer> refusal = Routes.mayObserve(caller, name);
+      if (refusal.isPresent()) {
+        return refusal.get();
+      }
+      wanted = event -> only.equals(event.name());
+    } else if (caller.permissions().isEmpty()) {
+      return Routes.mayObserve(caller, "").orElseThrow();
+    } else {
+      wanted = event -> caller.maySee(event.name() == null ? "" : event.name().value());
+    }
+    ObjectNode out = LeaseDocuments.object();
+    ArrayNode events = out.putArray("events");
+    newest(wanted, most).forEach(event -> events.add(event.json()));
+    return Answer.ok(out);
   }
 }

@@ -12,6 +12,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
@@ -37,6 +39,7 @@ final class TrailTest {
 
   private final Rig rig = new Rig();
   private final ListAppender<ILoggingEvent> appender = new ListAppender<>();
+  private Optional<LeaseRefusedException> obstacle = Optional.empty();
   private Trail trail = trail();
   private Routes routes = routes();
 
@@ -48,7 +51,7 @@ final class TrailTest {
     var made =
         new Trail(
             rig.service,
-            () -> new Health(OptionalLong.of(1), "the store", Optional.empty()),
+            () -> new Health(OptionalLong.of(1), "the store", obstacle),
             rig.service::info,
             rig.time::monotonicNanos);
     made.sweep(); // as its thread does first
@@ -207,6 +210,32 @@ final class TrailTest {
     trail.sweep();
     assertEquals(2, history(CI, null).size());
     assertEquals(0, trail.expired());
+  }
+
+  /** It was given back at the last moment, and is told only now. */
+  @Test
+  void aReleaseThatIsNotToldYetIsNoExpiry() throws Exception {
+    Operation.Acquire request = rig.request("a");
+    send(CI, request);
+    rig.service.release(request.id(), LeaseReport.NOTHING);
+    rig.time.advanceMs(Rig.LEASE_MS);
+    trail.sweep();
+    send(CI, release(request)); // as what was carried out before
+    assertEquals("released", ask(CI, null).body().get("events").get(0).get("event").asText());
+    assertEquals(0, trail.expired());
+  }
+
+  /** Its leases go on at another server. */
+  @Test
+  void aServerThatWasReplacedTellsOfNoExpiry() {
+    send(CI, rig.request("a"));
+    rig.time.advanceMs(2 * Rig.LEASE_MS);
+    obstacle = Optional.of(new LeaseRefusedException(Reason.SUPERSEDED, "replaced", 0));
+    trail.sweep();
+    assertEquals(0, trail.expired());
+    obstacle = Optional.empty();
+    trail.sweep();
+    assertEquals(1, trail.expired());
   }
 
   @Test
