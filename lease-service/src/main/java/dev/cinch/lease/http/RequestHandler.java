@@ -473,6 +473,6 @@ final class RequestHandler {
     if (!answer.headers().isEmpty()) {
       answer.headers().forEach(response::putHeader);
     }
-    gate.end(response, answer.status() == 304 ? Buffer.buffer() : answer.body());
+    gate.end(response, answer.body());
   }
 }

@@ -10,6 +10,7 @@ const AFTER_CHANGE_MS = 1_000; // leases are, where the watch tells of changes
 const PATIENCE_MS = 10_000;
 const SILENCE_MS = 40_000; // the watch has a comment every 15 s
 const LONGEST_PAUSE_MS = 30_000;
+const SHORT = 24; // characters that stay on one line
 const LONGEST_QUERY = 3_000; // the server reads lines of 4,096 bytes
 const TOKEN = "cinch.token";
 
@@ -79,7 +80,8 @@ function moment(iso) {
   }
   const today = iso.slice(0, 10) === new Date(now()).toISOString().slice(0, 10);
   const text = today ? `${iso.slice(11, 19)}Z` : `${iso.slice(0, 10)} ${iso.slice(11, 16)}Z`;
-  return { text, at: iso, note: at > now() ? `in ${span(at - now())}` : `${span(now() - at)} ago` };
+  const left = at - now();
+  return { text, at: iso, note: left > 0 ? `in ${span(left)}` : left > -1_000 ? "just now" : `${span(-left)} ago` };
 }
 
 // --- Tables ---
@@ -101,13 +103,14 @@ function show(td, cell) {
   }
   td.shown = wanted;
   const { text, at, note, tag, lease, number } = typeof cell === "object" ? cell : { text: cell };
-  const main = lease ? part("button", text, "link") : part(at ? "time" : "span", text, tag && `tag ${tag}`);
+  const main = part(lease ? "button" : at ? "time" : "span", text, lease ? "link" : tag && `tag ${tag}`);
   if (lease) {
     main.type = "button";
     main.addEventListener("click", () => go({ lease }));
   } else if (at) {
     main.dateTime = at;
   }
+  main.classList.toggle("short", main.textContent.length <= SHORT);
   td.className = number ? "number" : at ? "when" : "";
   td.replaceChildren(...(note ? [main, " ", part("span", note, "note")] : [main]));
 }
@@ -169,7 +172,7 @@ function waiting({ waiting = [], waitingCount = waiting.length }) {
   }
   const first = waiting.slice(0, 3).map((w) => w.holder);
   const more = waitingCount - first.length;
-  return { text: first.join(", ") + (more > 0 ? ` and ${count(more)} more` : ""), note: `since ${span(Math.max(0, now() - Date.parse(waiting[0]?.since)) || 0)}` };
+  return { text: first.join(", ") + (more > 0 ? ` and ${count(more)} more` : ""), note: moment(waiting[0]?.since).note };
 }
 
 async function showLeases() {
@@ -266,6 +269,8 @@ async function obstacle() {
   }
 }
 
+let isCell = true; // until it is known
+
 async function showServer() {
   const [health, why] = await Promise.all([ask("healthz"), obstacle()]);
   const problems = why ? [why] : [];
@@ -282,8 +287,12 @@ async function showServer() {
   }
   words.push(health.store ? `store ${health.store}` : "no store");
   say("server", words.join(" · "));
-  const [stored, cell] = await Promise.all([health.store ? showStore() : [], showCell()]);
-  problems.push(...stored, ...cell);
+  const [ofStore, ofCell] = await Promise.all([
+    health.store ? section("store", "v1/store", displayStore) : [],
+    isCell ? section("cell", "v1/cell", displayCell) : [],
+  ]);
+  problems.push(...ofStore, ...ofCell);
+  isCell = !$("cell").hidden || ofCell.length > 0; // one that starts is asked again
   standing.why = why;
   $("attention").hidden = problems.length === 0;
   const lines = problems.map(plain);
@@ -293,21 +302,21 @@ async function showServer() {
   }
 }
 
-/** Returns what of the store needs attention. */
-async function showStore() {
-  let status;
+/** Asks for what a section shows, and returns what of that needs attention. What the server can't tell is a part of it. */
+async function section(id, path, display) {
   try {
-    status = await askIfAny("v1/store");
+    const told = await askIfAny(path);
+    $(id).hidden = !told;
+    return told ? display(told) : [];
   } catch (e) {
     if (!e.status) {
       throw e;
     }
-    return [`the store: ${e.message}`];
+    return [`${id}: ${e.message}`];
   }
-  $("store").hidden = !status;
-  if (!status) {
-    return [];
-  }
+}
+
+function displayStore(status) {
   const offset = status.clockOffsetMs;
   const clock = offset === undefined ? "" : offset === 0 ? "The server's clock is the filesystem's. " : `The server's clock is ${span(Math.abs(offset))} ${offset > 0 ? "ahead of" : "behind"} the filesystem's. `;
   say("store-state", `${clock}As of ${span(status.ageMs)} ago.`.replace("As of 0 ms ago.", "As of now."));
@@ -323,24 +332,7 @@ async function showStore() {
   return status.attention.map((a) => (a.log ? `${a.log}: ` : "") + a.message);
 }
 
-let hasCell = true; // until it is known
-
-/** Returns what of the cell needs attention. */
-async function showCell() {
-  let cell;
-  try {
-    cell = hasCell ? await askIfAny("v1/cell") : undefined;
-  } catch (e) {
-    if (!e.status) {
-      throw e;
-    }
-    return [`the cell: ${e.message}`];
-  }
-  hasCell = cell !== undefined;
-  $("cell").hidden = !cell;
-  if (!cell) {
-    return [];
-  }
+function displayCell(cell) {
   const nodes = cell.peers.length + 1;
   const isCut = cell.answering !== undefined && cell.answering <= nodes / 2;
   say("cell-state", `${cell.algorithm}, ${nodes} nodes, ${cell.answering ?? "?"} of them answer node ${cell.node}, which is this one. It holds ${count(cell.names)} names.`);
@@ -365,6 +357,7 @@ function stand() {
   const [text, kind] = standing.lost ? [standing.lost, "bad"] : standing.why ? ["grants nothing now", "warn"] : [standing.live ? "grants, live" : "grants", "good"];
   say("state", text);
   $("state").className = `tag ${kind}`;
+  document.body.classList.toggle("stale", Boolean(standing.lost));
 }
 
 const rounds = { timer: 0, at: Infinity, busy: false, missed: false, failures: 0, wholeAt: -Infinity, endedAt: 0 };
