@@ -66,7 +66,7 @@ FIELDS = {
 VERSIONS = {
     "record": {2: {}},
     "checkpoint": {2: {}},
-    "key": {1: {}, 2: {"instance": int, "nodes": list}},
+    "key": {1: {}, 2: {"instance": int, "nodes": list}, 3: {"untilMs": int}},
     "lock": {2: {"files": list}, 3: {"parts": list}},
 }
 SETTINGS = {
@@ -783,7 +783,10 @@ class Witness:
             )
         if any(cell.instance == self.instance for cell in cells):
             return False  # one key is no majority
-        return any(key_id(key) == self.key_id and self.one.is_by(key, payload) for key in keys)
+        return any(
+            key_id(key) == self.key_id and self.expiry <= getattr(key, "end", self.expiry) and self.one.is_by(key, payload)
+            for key in keys
+        )
 
     def nodes(self):
         """The numbers of the nodes that signed, and what each did."""
@@ -829,6 +832,15 @@ class Signature:
 
 def key_id(key):
     return hashlib.sha256(key).digest()[:8]
+
+
+class DelegatedKey(bytes):
+    """A key that signs leases that are over by its end, and no other key."""
+
+    def __new__(cls, key, end):
+        made = super().__new__(cls, key)
+        made.end = end
+        return made
 
 
 class CellKey(bytes):
@@ -893,13 +905,18 @@ class Keys:
         domain = b"cinch trusted key 1\n"
         if fields["version"] == 2:
             key, domain = self.cell(path, fields), b"cinch trusted cell 1\n"
+        said = struct.pack("<q", number)
+        if fields["version"] == 3:
+            check(0 < fields["untilMs"] < 2**63 // 10**6 and by, path, 0, "an end, and an earlier key that signed")
+            key, domain = DelegatedKey(key, fields["untilMs"] * 10**6), b"cinch delegated key 1\n"
+            said += struct.pack("<q", key.end)
         if number == 1 and by == 0:
             signer = key
         else:
             check(0 < by < number, path, 0, "the number of an earlier key")
             signer = self.keys[by - 1]
-        statement = domain + bytes.fromhex(fields["store"]) + struct.pack("<q", number) + key
-        good = not isinstance(signer, CellKey) and ed25519(signer, statement, bytes.fromhex(fields["signature"]))
+        statement = domain + bytes.fromhex(fields["store"]) + said + key
+        good = not isinstance(signer, (CellKey, DelegatedKey)) and ed25519(signer, statement, bytes.fromhex(fields["signature"]))
         check(good, path, 0, f"a signature of key {by or number}")
         return key
 

@@ -124,6 +124,26 @@ class PythonKeysTest {
   }
 
   @Test
+  void f3_whatADelegatedKeySignedIsReadUntilItsEnd() throws Exception {
+    KeyForgeries unused = fill();
+    SigningKey second = SigningKey.ofSeed(Arrays.copyOf(new byte[] {2}, 32));
+    long end = (s.clock.wallNanos() / 1_000_000 + 1_000_000) * 1_000_000;
+    PublicKey key = second.publicKey().until(end);
+    assertEquals(2, TrustedKeyFiles.add(s.store.context(), key, s.key));
+    append(second);
+    reads(3);
+    s.clock.advanceMs(200_000);
+    append(second); // a lease that outlasts it
+    reads(3);
+    Path file = root.resolve("keys/0000000002");
+    KeyFile good = KeyFile.decode(Files.readAllBytes(file), file);
+    for (PublicKey other : List.of(second.publicKey(), second.publicKey().until(2 * end))) {
+      StoreEdits.replace(file, new KeyFile(other, good.endorsement()).encode());
+      tells("another end of a key");
+    }
+  }
+
+  @Test
   void f3_ofACellsInstanceAMajorityIsReadAndOneKeyIsNot() throws Exception {
     Path unused = fillEmpty();
     CellKeys cell = Cells.of(1, 3);

@@ -25,6 +25,12 @@ public record KeyFile(PublicKey key, Endorsement endorsement) {
   /** The version with a cell's nodes; a key that signs alone has the first. */
   private static final int OF_A_CELL = 2;
 
+  /** The version with an end, of a key that is delegated. */
+  private static final int DELEGATED = 3;
+
+  private static final long NANOS_PER_MILLI = 1_000_000;
+  private static final long MOST_MILLIS = (Long.MAX_VALUE - 1) / NANOS_PER_MILLI;
+
   /** No file is shorter: it has a digest, a key and a signature, in hexadecimal. */
   public static final int MIN_BYTES = 256;
 
@@ -73,8 +79,12 @@ public record KeyFile(PublicKey key, Endorsement endorsement) {
       ArrayNode nodes = document.putArray("nodes");
       cell.nodes().forEach(node -> nodes.addObject().put("publicKey", node.toString()));
     }
+    if (key.isDelegated()) {
+      document.put("untilMs", key.end() / NANOS_PER_MILLI);
+    }
     document.put("signedBy", e.signedBy()).put("signature", e.signature());
-    int version = key.cell().isPresent() ? OF_A_CELL : Envelope.FIRST_VERSION;
+    int version =
+        key.isDelegated() ? DELEGATED : key.cell().isPresent() ? OF_A_CELL : Envelope.FIRST_VERSION;
     return Envelope.encode(TYPE, version, document);
   }
 
@@ -83,11 +93,13 @@ public record KeyFile(PublicKey key, Endorsement endorsement) {
    * @throws DamagedException if it is no such file
    */
   public static KeyFile decode(byte[] bytes, Path path) throws DamagedException {
-    Envelope.Document read = Envelope.decode(TYPE, Envelope.FIRST_VERSION, OF_A_CELL, bytes, path);
+    Envelope.Document read = Envelope.decode(TYPE, Envelope.FIRST_VERSION, DELEGATED, bytes, path);
     Fields in = read.fields();
     PublicKey key = publicKey(in);
     if (read.version() == OF_A_CELL) {
       key = cellKey(in, key, path);
+    } else if (read.version() == DELEGATED) {
+      key = key.until(in.number("untilMs", 1, MOST_MILLIS) * NANOS_PER_MILLI);
     }
     var endorsement =
         new Endorsement(

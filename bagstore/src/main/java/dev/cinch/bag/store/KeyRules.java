@@ -40,7 +40,13 @@ public final class KeyRules {
     if (!first && (e.signedBy() < 1 || e.signedBy() >= number)) {
       return Optional.of("one that says it is signed by key " + e.signedBy());
     }
+    if (first && file.key().isDelegated()) {
+      return Optional.of("one that is delegated by none");
+    }
     PublicKey by = first ? file.key() : earlier.get((int) e.signedBy() - 1);
+    if (!first && by.isDelegated()) {
+      return Optional.of("one that is signed by key " + e.signedBy() + ", which may sign no key");
+    }
     return e.isBy(by, file.key())
         ? Optional.empty()
         : Optional.of("one with a bad signature" + (first ? "" : " of key " + e.signedBy()));

@@ -8,11 +8,13 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.ServiceNames.CeilingName;
 import dev.cinch.bag.layout.ServiceNames.ShardEntry;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.service.InstanceRegistry;
+import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
@@ -234,6 +236,13 @@ public final class StoreInstances implements InstanceRegistry {
       return number;
     }
     long unusedKey = TrustedKeyFiles.add(store, by); // without it nothing of what follows counts
+    long end = keyEnd();
+    if (end <= store.now()) {
+      throw new IOException(
+          "the signing key ended at "
+              + IsoTime.text(end)
+              + ": sign another one, or this one anew, with cinch keygen --signed-by");
+    }
     StoreShards now = look();
     requireLast(now.map());
     // One whose ceilings stand had its number, too, whoever removed that.
@@ -365,6 +374,12 @@ public final class StoreInstances implements InstanceRegistry {
   @Override
   public Revocation revoked(Revocation revocation) throws IOException {
     return StoreRevocations.keep(store, revocation);
+  }
+
+  @Override
+  public long keyEnd() throws IOException {
+    SigningKey by = key;
+    return by == null ? PublicKey.NEVER : trustedKeys().end(by.publicKey());
   }
 
   @Override

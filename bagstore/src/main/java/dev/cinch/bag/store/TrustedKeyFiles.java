@@ -107,7 +107,9 @@ public final class TrustedKeyFiles {
         }
         if (wrong.isEmpty()) {
           before.add(there.key());
-          if (there.key().equals(key)) {
+          // Its own server asks whether it is there, with whatever end.
+          boolean own = key.equals(by.publicKey()) && there.key().isSame(key);
+          if (own || there.key().equals(key)) {
             store.storage().secure(directory); // whoever added it may have stopped
             store.storage().awaitReaders(path(store, n));
             return n;
@@ -155,6 +157,6 @@ public final class TrustedKeyFiles {
                 + by.publicKey().idText()
                 + ", is none that "
                 + root
-                + " trusts; name the file of one that is");
+                + " trusts to sign others; name the file of one that is");
   }
 }

@@ -57,6 +57,47 @@ class TrustedKeyFilesTest {
     assertEquals(2, TrustedKeyFiles.add(store(disk), TWO, FIRST));
   }
 
+  @Test
+  void f3_aDelegatedKeyVouchesForNoOther() throws IOException {
+    SigningKey second = key(2);
+    StoreContext context = store(disk);
+    assertEquals(2, TrustedKeyFiles.add(context, TWO.until(7_000_000), FIRST));
+    assertEquals(2, TrustedKeyFiles.add(context, TWO.until(7_000_000), FIRST));
+    assertEquals(2, TrustedKeyFiles.add(context, second)); // a server looks whether it is there
+    PublicKey three = key(3).publicKey();
+    assertThrows(KeyRefusedException.class, () -> TrustedKeyFiles.add(context, three, second));
+    assertThrows(
+        KeyRefusedException.class,
+        () -> TrustedKeyFiles.add(context, TWO.until(9_000_000), second));
+    assertEquals(7_000_000, now(context, 0).end(TWO));
+    assertEquals(3, TrustedKeyFiles.add(context, TWO.until(9_000_000), FIRST)); // for longer
+    assertEquals(9_000_000, now(context, 0).end(TWO));
+    // One that it signed all the same is none, and neither is one after it.
+    Id id = context.identity().id();
+    KeyFile forged = KeyFile.signed(id, 4, three, 2, second);
+    boolean unused = context.storage().publish(directory.resolve("0000000004"), forged.encode());
+    assertEquals(3, now(context, 0).size());
+    byte[] whole = KeyFile.signed(id, 2, TWO.until(7_000_000), 1, FIRST).encode();
+    assertEquals(TWO.until(7_000_000), KeyFile.decode(whole, directory).key());
+  }
+
+  /** The signature of a key with an end is none of the same key without, or with another. */
+  @Test
+  void f3_whoeverChangesTheEndOfAKeyHasNoSignatureForIt() throws IOException {
+    Id id = store(disk).identity().id();
+    KeyFile good = KeyFile.signed(id, 2, TWO.until(7_000_000), 1, FIRST);
+    for (PublicKey other : List.of(TWO, TWO.until(8_000_000))) {
+      var altered = new KeyFile(other, good.endorsement());
+      assertEquals(
+          Optional.of("one with a bad signature of key 1"),
+          KeyRules.objection(store(disk).identity(), 2, altered, List.of(ONE)));
+    }
+    var first = KeyFile.signed(id, 1, ONE.until(7_000_000), 0, FIRST);
+    assertEquals(
+        Optional.of("one that is delegated by none"),
+        KeyRules.objection(store(disk).identity(), 1, first, List.of()));
+  }
+
   private static TrustedKeys first(StoreContext store, int count) throws IOException {
     return CountingKeys.ofStore(store).strict().counted(count);
   }

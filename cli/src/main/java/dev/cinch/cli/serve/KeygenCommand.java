@@ -8,10 +8,15 @@ import dev.cinch.cli.base.JsonOption;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.StoreOptions;
+import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.time.SystemTime;
+import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -56,6 +61,14 @@ public final class KeygenCommand implements Callable<Integer> {
       description = "A signing key that the store trusts, to vouch for the new one.")
   @Nullable Path signedBy;
 
+  @Option(
+      names = "--for",
+      paramLabel = "DURATION",
+      description =
+          "Delegate: the new key signs leases that are over by then, and no other key. For a lease"
+              + " server, so that the key that signs it can be kept elsewhere; for ever unless set.")
+  @Nullable Duration lasting;
+
   @Mixin JsonOption json;
 
   KeygenCommand(Io io) {
@@ -67,6 +80,9 @@ public final class KeygenCommand implements Callable<Integer> {
     if (signedBy != null && store == null) {
       throw new Misuse("--signed-by goes with --store");
     }
+    if (lasting != null && (signedBy == null || lasting.toMillis() < 1)) {
+      throw new Misuse("--for goes with --signed-by, and is 1ms or longer");
+    }
     SigningKey by = signedBy == null ? null : SigningKey.load(signedBy);
     Store opened = StoreOptions.open(store, SystemTime.INSTANCE);
     SigningKey signing = load(key, io, "cinch keygen");
@@ -75,12 +91,19 @@ public final class KeygenCommand implements Callable<Integer> {
       json.print(out, shown, line -> line.text("publicKey", shown).text("file", key.toString()));
     }
     if (opened != null) {
+      PublicKey added = signing.publicKey();
+      String until = "";
+      if (lasting != null) {
+        Instant end = Instant.now().plus(lasting).truncatedTo(ChronoUnit.MILLIS);
+        added = added.until(IsoTime.nanos(end));
+        until = " until " + end;
+      }
       long unused =
           by == null
               ? TrustedKeyFiles.add(opened.context(), signing)
-              : TrustedKeyFiles.add(opened.context(), signing.publicKey(), by);
+              : TrustedKeyFiles.add(opened.context(), added, by);
       // It may have been named by the environment, and this can't be undone.
-      io.say("cinch keygen", store + " trusts this key");
+      io.say("cinch keygen", store + " trusts this key" + until);
     }
     return ExitCode.GOOD;
   }

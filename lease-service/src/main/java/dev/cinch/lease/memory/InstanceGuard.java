@@ -3,6 +3,7 @@ package dev.cinch.lease.memory;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
+import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LogSet;
@@ -14,6 +15,7 @@ import dev.cinch.lease.table.Refusals;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.Waits;
+import dev.cinch.lease.witness.PublicKey;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
@@ -61,6 +63,9 @@ final class InstanceGuard {
 
   private volatile long published = Long.MIN_VALUE;
   private volatile boolean superseded;
+
+  /** Nothing is signed that expires later. */
+  private final long keyEnd;
 
   /** Who has taken over, once that was looked at. */
   private volatile @Nullable String supersededBy;
@@ -117,11 +122,16 @@ final class InstanceGuard {
       // In this order: whoever publishes after the second step sees the number of the first.
       number = registry.takeNumber();
       earlierCeiling = registry.highestEarlierCeiling();
+      keyEnd = registry.keyEnd();
+      if (keyEnd != PublicKey.NEVER) {
+        log.warn("the signing key ends at {}: sign the next one before", IsoTime.text(keyEnd));
+      }
       ends = new LeaseEnds(registry, turn, number);
       quarantined = earlierCeiling.isPresent();
       clock.trust(start);
     } else {
       number = Math.max(1, start.now() / 1_000_000);
+      keyEnd = PublicKey.NEVER;
       // All that can be known: what an instance with a clock like ours had signed when we started.
       earlierCeiling = fresh ? OptionalLong.empty() : OptionalLong.of(start.now() + longestNanos);
       ends = new LeaseEnds(null, turn, number);
@@ -202,6 +212,9 @@ final class InstanceGuard {
     }
     noteAlive(at);
     long wanted = compared.latest(at) + durationNanos;
+    if (wanted > keyEnd) {
+      throw keyEnds();
+    }
     if (mustLook() || published < wanted || compared.isOld(at)) {
       if (!turn.takeSoon()) {
         // A store that hangs takes one of a server's threads, and not all: releases need no store.
@@ -231,6 +244,19 @@ final class InstanceGuard {
     }
     requireLatest();
     return published;
+  }
+
+  private LeaseRefusedException keyEnds() {
+    return Refusals.notYet(
+        "the signing key ends at "
+            + IsoTime.text(keyEnd)
+            + ", before such a lease; sign another one, and start the lease server with it",
+        RETRY_AFTER);
+  }
+
+  /** That the signing key has ended, so that nothing can be granted. */
+  Optional<LeaseRefusedException> keyOver(Reading at) {
+    return at.now() >= keyEnd ? Optional.of(keyEnds()) : Optional.empty();
   }
 
   /**
@@ -306,7 +332,7 @@ final class InstanceGuard {
   private void publish(InstanceRegistry to, Reading at, long durationNanos) throws IOException {
     long paused = pauses.get();
     long longest = reach.longest(durationNanos);
-    long ceiling = at.now() + longest + reach.ahead(longest);
+    long ceiling = Math.min(keyEnd, at.now() + longest + reach.ahead(longest));
     if (ceiling <= published) {
       return;
     }

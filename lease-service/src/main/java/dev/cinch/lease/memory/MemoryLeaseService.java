@@ -408,6 +408,10 @@ public final class MemoryLeaseService implements LeaseService {
       Reading at = clock.read();
       operations.requireClock(at);
       operations.requireWaited(at);
+      Optional<LeaseRefusedException> over = guard.keyOver(at);
+      if (over.isPresent()) {
+        return over;
+      }
     } catch (LeaseRefusedException e) {
       return Optional.of(e);
     }

@@ -6,6 +6,7 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Shard;
+import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.util.List;
@@ -107,6 +108,15 @@ public interface InstanceRegistry {
 
   /** The keys whose witnesses of earlier instances count (rule F3). */
   TrustedKeys trustedKeys() throws IOException;
+
+  /**
+   * When the key ends with which this instance signs: no lease may outlast it. Signed time,
+   * nanoseconds since the Unix epoch; {@link PublicKey#NEVER} of one without an end. Called after
+   * {@link #takeNumber}.
+   */
+  default long keyEnd() throws IOException {
+    return PublicKey.NEVER;
+  }
 
   /** Looks for a later instance of its shard and for a later shard map, past every cache. */
   boolean isLatest() throws IOException;

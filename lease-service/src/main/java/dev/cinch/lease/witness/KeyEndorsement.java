@@ -19,8 +19,9 @@ import java.nio.charset.StandardCharsets;
  *  44 32 the public key
  * </pre>
  *
- * <p>Of a {@link CellKeys cell} it begins with "cinch trusted cell 1\n", so that nobody can pass
- * off its key for one that signs alone.
+ * <p>Of a key that is {@link PublicKey#until delegated} it begins with "cinch delegated key 1\n",
+ * and its end, 8 bytes, follows the number. Of a {@link CellKeys cell} it begins with "cinch
+ * trusted cell 1\n", so that nobody can pass off its key for one that signs alone.
  */
 @CheckReturnValue
 public final class KeyEndorsement {
@@ -28,6 +29,9 @@ public final class KeyEndorsement {
   public static final int BYTES = PublicKey.SIGNATURE_BYTES;
 
   private static final byte[] DOMAIN = "cinch trusted key 1\n".getBytes(StandardCharsets.US_ASCII);
+
+  private static final byte[] DELEGATED_DOMAIN =
+      "cinch delegated key 1\n".getBytes(StandardCharsets.US_ASCII);
 
   private static final byte[] CELL_DOMAIN =
       "cinch trusted cell 1\n".getBytes(StandardCharsets.US_ASCII);
@@ -38,13 +42,19 @@ public final class KeyEndorsement {
   private KeyEndorsement() {}
 
   private static byte[] statement(Id store, long number, PublicKey key) {
-    byte[] domain = key.cell().isPresent() ? CELL_DOMAIN : DOMAIN;
+    boolean delegated = key.isDelegated();
+    byte[] domain = delegated ? DELEGATED_DOMAIN : key.cell().isPresent() ? CELL_DOMAIN : DOMAIN;
+    int numbers = delegated ? 2 : 1;
     ByteBuffer out =
-        ByteBuffer.allocate(domain.length + Id.BYTES + Long.BYTES + PublicKey.BYTES)
+        ByteBuffer.allocate(domain.length + Id.BYTES + numbers * Long.BYTES + PublicKey.BYTES)
             .order(ByteOrder.LITTLE_ENDIAN);
     out.put(domain);
     store.write(out);
-    return out.putLong(number).put(key.bytes()).array();
+    out.putLong(number);
+    if (delegated) {
+      out.putLong(key.end());
+    }
+    return out.put(key.bytes()).array();
   }
 
   /** Signs. The same yields the same bytes. */

@@ -19,12 +19,16 @@ public final class PublicKey {
   /** Bytes of a signature. */
   public static final int SIGNATURE_BYTES = 64;
 
+  /** The end of a key that has none. */
+  public static final long NEVER = Long.MAX_VALUE;
+
   /** Bytes of a key's id. */
   public static final int ID_BYTES = 8;
 
   private final byte[] bytes;
   private final byte[] id;
   private final @Nullable CellKeys cell;
+  private final long end;
 
   /** Finding it takes a fifth of a verification, so it is kept; found on demand. */
   private volatile @Nullable Ed25519PublicKeyParameters point;
@@ -33,20 +37,49 @@ public final class PublicKey {
    * @throws IllegalArgumentException if there are not 32 bytes
    */
   public PublicKey(byte[] bytes) {
-    this(bytes, null);
+    this(bytes, null, NEVER);
   }
 
-  private PublicKey(byte[] bytes, @Nullable CellKeys cell) {
+  private PublicKey(byte[] bytes, @Nullable CellKeys cell, long end) {
     if (bytes.length != BYTES) {
       throw new IllegalArgumentException("a public key has 32 bytes, not " + bytes.length);
     }
     this.bytes = bytes.clone();
     this.id = Arrays.copyOf(Sha256.of(bytes), ID_BYTES);
     this.cell = cell;
+    this.end = end;
   }
 
   static PublicKey ofCell(CellKeys cell) {
-    return new PublicKey(cell.commitment(), cell);
+    return new PublicKey(cell.commitment(), cell, NEVER);
+  }
+
+  /**
+   * This key as one that is delegated: it signs leases that are over by an end, and no other key.
+   *
+   * @param end signed time, nanoseconds since the Unix epoch
+   * @throws IllegalArgumentException of a cell's key
+   */
+  public PublicKey until(long end) {
+    if (cell != null) {
+      throw new IllegalArgumentException("a cell's key is not delegated");
+    }
+    return new PublicKey(bytes, null, end);
+  }
+
+  /** When the leases are over that it signs, at the latest; {@link #NEVER} unless delegated. */
+  public long end() {
+    return end;
+  }
+
+  /** Whether it is delegated: it vouches for no other key. */
+  public boolean isDelegated() {
+    return end != NEVER;
+  }
+
+  /** Whether another one has the same bytes, and so signs the same. */
+  public boolean isSame(PublicKey other) {
+    return Arrays.equals(bytes, other.bytes);
   }
 
   /**
@@ -122,7 +155,7 @@ public final class PublicKey {
 
   @Override
   public boolean equals(Object o) {
-    return o instanceof PublicKey other && Arrays.equals(bytes, other.bytes);
+    return o instanceof PublicKey other && Arrays.equals(bytes, other.bytes) && end == other.end;
   }
 
   @Override

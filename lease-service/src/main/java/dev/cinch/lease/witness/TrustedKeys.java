@@ -52,6 +52,18 @@ public record TrustedKeys(List<PublicKey> list) {
     return Optional.empty();
   }
 
+  /**
+   * When leases are over at the latest that a key may sign; {@link PublicKey#NEVER} also of one
+   * that is none of these, as a node's of a cell.
+   */
+  public long end(PublicKey key) {
+    return list.stream()
+        .filter(key::isSame)
+        .mapToLong(PublicKey::end)
+        .max()
+        .orElse(PublicKey.NEVER);
+  }
+
   /** SHA-256 of the keys' bytes, one key after another, as 64 hexadecimal digits. */
   public String digest() {
     byte[][] parts = list.stream().map(PublicKey::bytes).toArray(byte[][]::new);

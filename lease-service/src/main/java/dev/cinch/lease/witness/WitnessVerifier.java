@@ -76,7 +76,9 @@ public final class WitnessVerifier {
       }
       SignedForm form = SignedForm.of(each);
       if (tree != null && tree.has(form)) {
-        verified.add(ofOne(decode(form)));
+        SignedWitness decoded = ofOne(decode(form));
+        requireInForce(form, decoded.witness());
+        verified.add(decoded);
       } else {
         verified.add(verify(form));
         tree = form.depth() == 0 ? null : new HashTree.GoodTree(form);
@@ -147,6 +149,7 @@ public final class WitnessVerifier {
     SignedWitness decoded = ofOne(decode(form));
     byte[] statement = form.signedStatement();
     byte[] signature = form.signature();
+    requireInForce(form, decoded.witness());
     boolean known = false;
     for (PublicKey key : keys.list()) {
       if (form.namesKey(key)) {
@@ -166,6 +169,25 @@ public final class WitnessVerifier {
             + decoded.witness().name()
             + " was not signed by key "
             + id);
+  }
+
+  /** A key that is delegated signs no lease that outlasts it. */
+  private void requireInForce(SignedForm form, Witness w) throws WitnessException {
+    boolean named = false;
+    for (PublicKey key : keys.list()) {
+      if (form.namesKey(key)) {
+        if (w.expiry() <= key.end()) {
+          return;
+        }
+        named = true;
+      }
+    }
+    if (named) {
+      throw new WitnessException(
+          Reason.UNKNOWN_KEY,
+          "unknown key: the witness of %s was signed by %s, which is delegated and ends before it"
+              .formatted(w.name(), idText(form.bytes(), form.payload())));
+    }
   }
 
   private static String idText(byte[] signed, int payload) {

@@ -6,6 +6,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.time.ManualTime;
+import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -67,6 +68,14 @@ final class FakeRegistry implements InstanceRegistry {
   FakeRegistry(Store store, long shared) {
     this.store = store;
     this.shared = shared;
+  }
+
+  /** When the instance's key ends. */
+  long keyEnd = PublicKey.NEVER;
+
+  @Override
+  public long keyEnd() {
+    return keyEnd;
   }
 
   @Override

@@ -77,6 +77,27 @@ final class InstanceRulesTest {
     refused(Reason.NOT_YET, () -> table.acquire(rig.request("a"), at(START), ceiling));
   }
 
+  /** Else messages under it would be left out. */
+  @Test
+  void f3_noLeaseOutlastsTheSigningKey() throws Exception {
+    registry.keyEnd = START + (LEASE_MS + 500) * MS;
+    var rig = new Rig(time, registry);
+    refused(Reason.NOT_YET, () -> rig.service.acquire(longest(rig, "long")));
+    Grant grant = rig.acquire("a");
+    assertTrue(grant.expiry() <= registry.keyEnd);
+    assertEquals(registry.keyEnd, ceiling(1)); // nor does a ceiling, on which others wait
+    assertEquals(Optional.empty(), rig.service.obstacle());
+    time.advanceMs(501);
+    refused(
+        Reason.NOT_YET,
+        () -> rig.service.renew(grant.id(), LEASE_MS, LogSet.NONE, LeaseReport.NOTHING));
+    Grant shorter = rig.service.renew(grant.id(), LEASE_MS - 1, LogSet.NONE, LeaseReport.NOTHING);
+    assertEquals(registry.keyEnd, shorter.expiry());
+    rig.service.release(grant.id(), LeaseReport.NOTHING);
+    time.advanceMs(LEASE_MS);
+    assertEquals(Reason.NOT_YET, rig.service.obstacle().orElseThrow().reason());
+  }
+
   @Test
   void l3_maintenanceKeepsTheCeilingAheadSoThatRequestsNeedNoStore() throws Exception {
     var rig = new Rig(time, registry);

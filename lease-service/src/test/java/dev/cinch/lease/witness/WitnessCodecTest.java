@@ -66,6 +66,10 @@ final class WitnessCodecTest {
   }
 
   static Witness example() {
+    return example(1_767_225_610_000_000_000L);
+  }
+
+  static Witness example(long expiry) {
     return new Witness(
         new LeaseName("tenant/7"),
         "web-1",
@@ -73,7 +77,7 @@ final class WitnessCodecTest {
         3,
         false,
         LogSet.of(java.util.List.of(new Id(0x0123456789abcdefL, 0x0011223344556677L))),
-        1_767_225_610_000_000_000L,
+        expiry,
         1_767_225_600_000_000_000L,
         new Id(1, 2),
         Optional.of(new Id(3, 4)),

@@ -4,11 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.cinch.lease.Id;
 import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.Witness;
 import dev.cinch.lease.witness.WitnessException.Reason;
 import java.lang.ref.WeakReference;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.List;
 import org.bouncycastle.crypto.params.Ed25519PrivateKeyParameters;
 import org.bouncycastle.crypto.signers.Ed25519Signer;
 import org.junit.jupiter.api.Test;
@@ -81,6 +84,50 @@ final class WitnessVerifierTest {
         "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
             + "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00",
         hex.formatHex(signer.generateSignature()));
+  }
+
+  /** By itself and together with others, in whatever order. */
+  @Test
+  void f3_aDelegatedKeySignsNoLeaseThatOutlastsIt() throws WitnessException {
+    Witness short1 = WitnessCodecTest.example();
+    PublicKey key = SECOND.publicKey().until(short1.expiry());
+    TrustedKeys keys = TrustedKeys.of(FIRST.publicKey(), key);
+    assertEquals(bySecond, new WitnessVerifier(keys).verify(bySecond.bytes()));
+    TrustedKeys less = TrustedKeys.of(SECOND.publicKey().until(short1.expiry() - 1));
+    assertEquals(Reason.UNKNOWN_KEY, refused(less, bySecond.bytes()));
+    Witness long1 = WitnessCodecTest.example(short1.expiry() + 1);
+    for (List<Witness> both : List.of(List.of(short1, long1), List.of(long1, short1))) {
+      List<byte[]> signed =
+          new WitnessSigner(SECOND).sign(both).stream().map(SignedWitness::bytes).toList();
+      assertThrows(WitnessException.class, () -> new WitnessVerifier(keys).verifyAll(signed));
+      for (int i = 0; i < 2; i++) {
+        byte[] one = signed.get(i);
+        if (both.get(i) == short1) {
+          assertEquals(short1, new WitnessVerifier(keys).verify(one).witness());
+        } else {
+          assertEquals(Reason.UNKNOWN_KEY, refused(keys, one));
+        }
+      }
+    }
+    TrustedKeys longer = TrustedKeys.of(key, SECOND.publicKey().until(long1.expiry()));
+    SignedWitness later = new WitnessSigner(SECOND).sign(long1);
+    assertEquals(later, new WitnessVerifier(longer).verify(later.bytes()));
+  }
+
+  /** Whoever delegates a key says until when, and vouches for nothing else. */
+  @Test
+  void f3_anEndorsementIsOfOneEnd() {
+    var store = new Id(1, 2);
+    PublicKey whole = SECOND.publicKey();
+    List<PublicKey> keys = List.of(whole, whole.until(1), whole.until(2));
+    for (PublicKey signed : keys) {
+      byte[] signature = KeyEndorsement.sign(FIRST, store, 2, signed);
+      for (PublicKey key : keys) {
+        boolean same = key.equals(signed);
+        assertEquals(
+            same, KeyEndorsement.isBy(FIRST.publicKey(), store, 2, key, signature), "" + key.end());
+      }
+    }
   }
 
   private static Reason refused(TrustedKeys keys, byte[] bytes) {
