@@ -26,6 +26,8 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Numbers and ceilings of lease service instances, as files in the store (rules L3, L9). A number
@@ -38,6 +40,7 @@ import org.jspecify.annotations.Nullable;
 @CheckReturnValue
 public final class StoreInstances implements InstanceRegistry {
   private final StoreContext store;
+  private static final Logger LOG = LoggerFactory.getLogger(StoreInstances.class);
   private final @Nullable SigningKey key;
   private final Statements statements;
   private final Optional<InstanceFile> where;
@@ -242,6 +245,8 @@ public final class StoreInstances implements InstanceRegistry {
           "the signing key ended at "
               + IsoTime.text(end)
               + ": sign another one, or this one anew, with cinch keygen --signed-by");
+    } else if (end != PublicKey.NEVER) {
+      LOG.warn("the signing key ends at {}: sign the next one before", IsoTime.text(end));
     }
     StoreShards now = look();
     requireLast(now.map());

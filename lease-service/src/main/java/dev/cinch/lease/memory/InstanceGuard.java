@@ -3,7 +3,6 @@ package dev.cinch.lease.memory;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
-import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LogSet;
@@ -64,7 +63,6 @@ final class InstanceGuard {
   private volatile long published = Long.MIN_VALUE;
   private volatile boolean superseded;
 
-  /** Nothing is signed that expires later. */
   private final long keyEnd;
 
   /** Who has taken over, once that was looked at. */
@@ -123,9 +121,6 @@ final class InstanceGuard {
       number = registry.takeNumber();
       earlierCeiling = registry.highestEarlierCeiling();
       keyEnd = registry.keyEnd();
-      if (keyEnd != PublicKey.NEVER) {
-        log.warn("the signing key ends at {}: sign the next one before", IsoTime.text(keyEnd));
-      }
       ends = new LeaseEnds(registry, turn, number);
       quarantined = earlierCeiling.isPresent();
       clock.trust(start);
@@ -181,20 +176,9 @@ final class InstanceGuard {
     long wait =
         registry == null
             ? longestNanos
-            : saturatedMinus(earlierCeiling.orElseThrow(), startedAt - registry.clocksApartNanos());
-    return Math.max(0, saturatedMinus(wait, at.monotonic() - startedMonotonic));
-  }
-
-  /** When leases may be granted, in words. */
-  String untilGranting(Reading at) {
-    long left = quarantineLeft(at);
-    return left == 0 ? "grants leases" : "grants again " + Waits.inWords(left, at.now());
-  }
-
-  private static long saturatedMinus(long a, long b) {
-    long difference = a - b;
-    boolean overflow = ((a ^ b) & (a ^ difference)) < 0;
-    return overflow ? (a < 0 ? Long.MIN_VALUE : Long.MAX_VALUE) : difference;
+            : Waits.saturatedMinus(
+                earlierCeiling.orElseThrow(), startedAt - registry.clocksApartNanos());
+    return Math.max(0, Waits.saturatedMinus(wait, at.monotonic() - startedMonotonic));
   }
 
   /**
@@ -213,7 +197,7 @@ final class InstanceGuard {
     noteAlive(at);
     long wanted = compared.latest(at) + durationNanos;
     if (wanted > keyEnd) {
-      throw keyEnds();
+      throw Refusals.keyEnds(keyEnd);
     }
     if (mustLook() || published < wanted || compared.isOld(at)) {
       if (!turn.takeSoon()) {
@@ -246,17 +230,9 @@ final class InstanceGuard {
     return published;
   }
 
-  private LeaseRefusedException keyEnds() {
-    return Refusals.notYet(
-        "the signing key ends at "
-            + IsoTime.text(keyEnd)
-            + ", before such a lease; sign another one, and start the lease server with it",
-        RETRY_AFTER);
-  }
-
-  /** That the signing key has ended, so that nothing can be granted. */
-  Optional<LeaseRefusedException> keyOver(Reading at) {
-    return at.now() >= keyEnd ? Optional.of(keyEnds()) : Optional.empty();
+  /** Nothing that expires later is signed. */
+  long keyEnd() {
+    return keyEnd;
   }
 
   /**

@@ -24,6 +24,7 @@ import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.time.TimeSource;
+import dev.cinch.lease.time.Waits;
 import dev.cinch.lease.witness.GrantSigner;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -113,7 +114,9 @@ public final class MemoryLeaseService implements LeaseService {
             : b.fresh
                 ? "no store, said to be the first: relies on that"
                 : "no store: a restart relies on quarantine and clocks alone",
-        guard.untilGranting(start));
+        guard.quarantineLeft(start) == 0
+            ? "grants leases"
+            : "grants again " + Waits.inWords(guard.quarantineLeft(start), start.now()));
   }
 
   /**
@@ -408,9 +411,8 @@ public final class MemoryLeaseService implements LeaseService {
       Reading at = clock.read();
       operations.requireClock(at);
       operations.requireWaited(at);
-      Optional<LeaseRefusedException> over = guard.keyOver(at);
-      if (over.isPresent()) {
-        return over;
+      if (at.now() >= guard.keyEnd()) {
+        return Optional.of(Refusals.keyEnds(guard.keyEnd()));
       }
     } catch (LeaseRefusedException e) {
       return Optional.of(e);

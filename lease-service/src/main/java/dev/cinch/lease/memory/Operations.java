@@ -25,6 +25,7 @@ import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Refusals;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
+import dev.cinch.lease.time.Waits;
 import dev.cinch.lease.witness.GrantSigner;
 import dev.cinch.lease.witness.WitnessCodec;
 import java.util.ArrayList;
@@ -280,7 +281,8 @@ final class Operations {
   void requireWaited(Reading at) throws LeaseRefusedException {
     long left = guard.quarantineLeft(at);
     if (left > 0) {
-      throw Refusals.notYet("the service was started anew and " + guard.untilGranting(at), left);
+      String when = "grants again " + Waits.inWords(left, at.now());
+      throw Refusals.notYet("the service was started anew and " + when, left);
     }
   }
 

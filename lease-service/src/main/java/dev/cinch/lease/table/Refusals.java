@@ -1,6 +1,7 @@
 package dev.cinch.lease.table;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.LeaseHeldException;
@@ -45,6 +46,17 @@ public final class Refusals {
 
   public static LeaseRefusedException notYet(String message, long waitNanos) {
     return new LeaseRefusedException(Reason.NOT_YET, message, millis(waitNanos));
+  }
+
+  /**
+   * @param end of the signing key, nanoseconds since the Unix epoch
+   */
+  public static LeaseRefusedException keyEnds(long end) {
+    return notYet(
+        "the signing key ends at "
+            + IsoTime.text(end)
+            + ", before such a lease; sign another one, and start the lease server with it",
+        1_000_000_000L);
   }
 
   public static LeaseRefusedException superseded(String by, long instance) {

@@ -51,6 +51,13 @@ public final class Waits {
     return up(minutes, 24 * 60) + " days";
   }
 
+  /** A difference; the lowest or highest number where it is beyond. */
+  public static long saturatedMinus(long a, long b) {
+    long difference = a - b;
+    boolean overflow = ((a ^ b) & (a ^ difference)) < 0;
+    return overflow ? (a < 0 ? Long.MIN_VALUE : Long.MAX_VALUE) : difference;
+  }
+
   private static long up(long what, long unit) {
     return what / unit + (what % unit > 0 ? 1 : 0);
   }
