@@ -31,8 +31,8 @@ import java.util.function.Consumer;
 final class Trails {
   private static final JsonTree JSON = JsonTree.of(new JsonFactoryBuilder(), false);
 
-  /** Lines of one second may be out of order. */
-  private static final long DISORDER = 1_000_000_000L;
+  /** Lines of two seconds may be out of order, and one tells of a second what was left out. */
+  private static final long DISORDER = 2_000_000_000L;
 
   private static final Set<String> BEGINS = Set.of("granted", "resumed");
   private static final Set<String> ENDS = Set.of("released", "expired");

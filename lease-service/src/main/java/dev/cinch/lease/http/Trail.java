@@ -67,7 +67,7 @@ final class Trail implements AutoCloseable {
   private static final int SWEEP_EVERY = 10;
 
   /** Refusals of one second; others are left out, and counted. */
-  static final int REFUSALS = 100;
+  static final int REFUSALS = 20;
 
   /** Of the heap a lease that is held has as much as the table and this need for it. */
   private static final int HEAP_PER_LEASE = 4_096;
@@ -140,6 +140,7 @@ final class Trail implements AutoCloseable {
   private final AtomicLong refusalsLeftOut = new AtomicLong();
   private long refusalsSecond = Long.MIN_VALUE;
   private int refusals;
+  private long leftOutSecond = Long.MIN_VALUE;
 
   /** What the service's time was, and the clock; it is asked by the thread, since it may wait. */
   private volatile Optional<Moment> known = Optional.empty();
@@ -193,6 +194,7 @@ final class Trail implements AutoCloseable {
     try {
       if (thread.awaitTermination(5, TimeUnit.SECONDS)) { // else it waits for others
         write();
+        tellLeftOut();
         if (begun) {
           line("stopped", LeaseDocuments.object());
         }
@@ -324,12 +326,16 @@ final class Trail implements AutoCloseable {
   }
 
   private synchronized boolean hasRoomForRefusal() {
-    long second = Math.floorDiv(clock.getAsLong(), SECOND);
+    long second = second();
     if (second != refusalsSecond) {
       refusalsSecond = second;
       refusals = 0;
     }
     return ++refusals <= REFUSALS;
+  }
+
+  private long second() {
+    return Math.floorDiv(clock.getAsLong(), SECOND);
   }
 
   private static TrailEvent event(
@@ -458,13 +464,17 @@ final class Trail implements AutoCloseable {
       begun = true;
       line("started", LeaseDocuments.object().put("store", health.get().store()));
     }
-    int most = UNWRITTEN; // others come meanwhile
-    for (TrailEvent next = unwritten.poll(); next != null; next = unwritten.poll()) {
-      lines.info("{}", new String(LeaseDocuments.bytes(next.json()), UTF_8));
-      if (--most == 0) {
-        break;
-      }
+    for (int i = 0; i < UNWRITTEN && !unwritten.isEmpty(); i++) { // others come meanwhile
+      lines.info("{}", new String(LeaseDocuments.bytes(unwritten.remove().json()), UTF_8));
     }
+    long second = second();
+    if (second != leftOutSecond) {
+      leftOutSecond = second;
+      tellLeftOut();
+    }
+  }
+
+  private void tellLeftOut() {
     long events = leftOut.getAndSet(0);
     long refused = refusalsLeftOut.getAndSet(0);
     if (events + refused > 0) {

@@ -221,8 +221,22 @@ final class TrailTest {
     rig.time.advanceMs(Rig.LEASE_MS);
     trail.sweep();
     send(CI, release(request)); // as what was carried out before
-    assertEquals("released", ask(CI, null).body().get("events").get(0).get("event").asText());
+    assertEquals(List.of("released a tester", "granted a tester"), words(CI));
+    Operation.Acquire elsewhere = rig.request("b");
+    send(CI, elsewhere);
+    rig.service.release(elsewhere.id(), LeaseReport.NOTHING);
+    rig.time.advanceMs(Rig.LEASE_MS);
+    trail.sweep();
+    trail.sweep(); // another server has told it
+    send(CI, release(elsewhere));
+    assertEquals("granted b tester", words(CI).get(0));
     assertEquals(0, trail.expired());
+  }
+
+  private List<String> words(Caller caller) {
+    return history(caller, null).stream()
+        .map(e -> String.join(" ", List.of(e.split(" ")).subList(0, 3)))
+        .toList();
   }
 
   /** Its leases go on at another server. */
