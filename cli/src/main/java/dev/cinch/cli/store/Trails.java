@@ -82,13 +82,16 @@ final class Trails {
     private long from = Long.MAX_VALUE;
     private long to = Long.MIN_VALUE;
 
+    /** Whether all that there was is written. */
+    private boolean stopped;
+
     void add(long at) {
       from = Math.min(from, at);
       to = Math.max(to, at);
     }
 
     boolean has(long at) {
-      return at >= from && at <= to - DISORDER;
+      return at >= from && at <= (stopped ? to : to - DISORDER);
     }
   }
 
@@ -186,6 +189,7 @@ final class Trails {
     all.add(step.at());
     if (!step.event().equals("expired")) { // which is told later
       stretch.add(step.at());
+      stretch.stopped = step.event().equals("stopped");
     }
     String correlation = line.path("correlation").asText();
     if (correlation.isEmpty() || step.event().equals("refused")) {

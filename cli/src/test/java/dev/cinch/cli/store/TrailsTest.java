@@ -103,6 +103,8 @@ final class TrailsTest {
     for (long second : new long[] {4, 30, 31}) { // lines of one second may be out of order
       assertEquals("", found(trails(lease(second), whole), lease(second), second));
     }
+    String ended = line("started", 5, "") + line("stopped", 30, "");
+    assertTrue(found(trails(lease(30), ended), lease(30), 30).contains("no trail has granted"));
     String started = line("started", 5, "") + line("started", 20, "") + line("stopped", 30, "");
     assertEquals("", found(trails(lease(10), started), lease(10), 10)); // it was away
     String refused = line("started", 5, "") + of("refused", 8, lease(10)) + line("stopped", 30, "");
