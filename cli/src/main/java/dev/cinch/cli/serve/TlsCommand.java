@@ -9,7 +9,7 @@ import dev.cinch.cli.base.MachineNames;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import dev.cinch.lease.HostPort;
-import dev.cinch.lease.access.TokenFile;
+import dev.cinch.lease.OwnersFile;
 import java.io.IOException;
 import java.io.StringReader;
 import java.math.BigInteger;
@@ -284,7 +284,7 @@ public final class TlsCommand {
     private static void replace(Path file, String text) throws IOException {
       Path whole = file.resolveSibling(file.getFileName() + ".new");
       Files.deleteIfExists(whole);
-      TokenFile.writeNew(whole, text);
+      OwnersFile.writeNew(whole, text);
       if (file.toString().endsWith(".pem")) { // which everybody may have
         Files.setPosixFilePermissions(whole, PosixFilePermissions.fromString("rw-r--r--"));
       }

@@ -8,6 +8,7 @@ import dev.cinch.cli.base.JsonOption;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.Table;
+import dev.cinch.lease.OwnersFile;
 import dev.cinch.lease.access.Permission;
 import dev.cinch.lease.access.Permission.Right;
 import dev.cinch.lease.access.TokenFile;
@@ -76,7 +77,7 @@ public final class TokenCommand {
       Path admin = beside(file.path(), ".admin");
       if (token.isPresent()) {
         Files.deleteIfExists(admin);
-        TokenFile.writeNew(admin, token.get() + "\n");
+        OwnersFile.writeNew(admin, token.get() + "\n");
       }
       return token.map(made -> admin);
     }

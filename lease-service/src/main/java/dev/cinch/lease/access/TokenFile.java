@@ -8,17 +8,14 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.OneLine;
+import dev.cinch.lease.OwnersFile;
 import java.io.Closeable;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
@@ -324,7 +321,7 @@ public final class TokenFile {
           FileChannel.open(
               sibling(".lock"),
               Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE),
-              ownersOnly(file));
+              OwnersFile.mode(file));
       try {
         var unused = channel.lock();
         locked = true;
@@ -356,32 +353,6 @@ public final class TokenFile {
     String text =
         MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(document)
             + System.lineSeparator();
-    Path whole = sibling(".new"); // of one process at a time
-    Files.deleteIfExists(whole);
-    writeNew(whole, text);
-    Files.move(whole, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-  }
-
-  /** Writes a new file that only its owner may read, and forces it. */
-  public static void writeNew(Path file, String text) throws IOException {
-    try (FileChannel channel =
-        FileChannel.open(
-            file,
-            Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
-            ownersOnly(file))) {
-      ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(UTF_8));
-      while (bytes.hasRemaining()) {
-        channel.write(bytes);
-      }
-      channel.force(true);
-    }
-  }
-
-  private static FileAttribute<?>[] ownersOnly(Path file) {
-    return file.getFileSystem().supportedFileAttributeViews().contains("posix")
-        ? new FileAttribute<?>[] {
-          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
-        }
-        : new FileAttribute<?>[0];
+    OwnersFile.replace(file, text);
   }
 }

@@ -3,6 +3,7 @@ package dev.cinch.lease.witness;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.cinch.lease.Id;
+import dev.cinch.lease.OwnersFile;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
@@ -11,10 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.Set;
@@ -93,24 +91,9 @@ public final class SigningKey {
    * @throws FileAlreadyExistsException if there is one; it is left alone
    */
   public void write(Path file) throws IOException {
-    boolean posix = file.getFileSystem().supportedFileAttributeViews().contains("posix");
-    FileAttribute<?>[] owner =
-        posix
-            ? new FileAttribute<?>[] {
-              PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
-            }
-            : new FileAttribute<?>[0];
-    var options = Set.of(StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
     Path whole = file.resolveSibling(file.getFileName() + "." + Id.random(new SecureRandom()));
     try {
-      try (var channel = java.nio.channels.FileChannel.open(whole, options, owner)) {
-        byte[] text = (PREFIX + HexFormat.of().formatHex(seed) + "\n").getBytes(US_ASCII);
-        var buffer = java.nio.ByteBuffer.wrap(text);
-        while (buffer.hasRemaining()) {
-          channel.write(buffer);
-        }
-        channel.force(true);
-      }
+      OwnersFile.writeNew(whole, PREFIX + HexFormat.of().formatHex(seed) + "\n");
       try {
         Files.createLink(file, whole);
       } catch (FileAlreadyExistsException e) {

@@ -3,25 +3,19 @@ package dev.cinch.lease.cell.net;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.OwnersFile;
 import dev.cinch.lease.access.Caller;
 import dev.cinch.lease.access.FileVersion;
 import dev.cinch.lease.cell.Bytes;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -198,30 +192,12 @@ public final class CellKey {
    * @throws FileAlreadyExistsException if there is such a file; it is left alone
    */
   public void write(Path file) throws IOException {
-    boolean posix = file.getFileSystem().supportedFileAttributeViews().contains("posix");
-    FileAttribute<?>[] owner =
-        posix
-            ? new FileAttribute<?>[] {
-              PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
-            }
-            : new FileAttribute<?>[0];
-    var options = Set.of(StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW);
-    try (var channel = FileChannel.open(file, options, owner)) {
-      ByteBuffer bytes = ByteBuffer.wrap(text().getBytes(US_ASCII));
-      while (bytes.hasRemaining()) {
-        channel.write(bytes);
-      }
-      channel.force(true);
-    }
+    OwnersFile.writeNew(file, text());
   }
 
   /** Writes it in the place of a file, of which others see all or nothing. */
   public void replace(Path file) throws IOException {
-    Path next = file.resolveSibling(file.getFileName() + ".next");
-    Files.deleteIfExists(next);
-    write(next);
-    Path unused =
-        Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    OwnersFile.replace(file, text());
   }
 
   /** How many bytes of each datagram a pass takes. */
