@@ -83,12 +83,13 @@ final class Handovers implements ChangeListener {
   /**
    * Answers a request for one.
    *
-   * @param id the secret of the grant, which permits it as the right to revoke does
+   * @param id the secret of the grant; whoever knows it and may take the lease may hand it over
+   *     until it is revoked
    */
   Answer hand(LeaseName name, String to, long keepMs, Optional<Id> id, Caller caller, Trail trail)
       throws LeaseUnavailableException {
     Optional<LeaseRefusedException> refusal = caller.refusal(Right.REVOKE, name.value());
-    if (refusal.isPresent() && (id.isEmpty() || !service.isOf(id.get(), name))) {
+    if (refusal.isPresent() && !isItsHolders(name, id, caller)) {
       // As of a revocation, which needs the same right.
       trail.refused(
           new Operation.Revoke(name, "handover", Optional.empty()), refusal.get(), caller);
@@ -117,6 +118,15 @@ final class Handovers implements ChangeListener {
         LeaseDocuments.object().put("name", name.value()).put("holder", lease.holder());
     of(held.get(), service.now()).ifPresent(hand -> LeaseDocuments.handTo(out, hand));
     return Answer.ok(out);
+  }
+
+  /** A secret alone is not enough: the right of whoever has it may have ended, or the lease. */
+  private boolean isItsHolders(LeaseName name, Optional<Id> id, Caller caller)
+      throws LeaseUnavailableException {
+    return id.isPresent()
+        && caller.refusal(Right.ACQUIRE, name.value()).isEmpty()
+        && service.isOf(id.get(), name)
+        && service.show(name).filter(i -> i.state() != LeaseInfo.State.REVOKED).isPresent();
   }
 
   private static Answer invalid(String why) {

@@ -240,6 +240,20 @@ final class HandoverApiTest {
     assertEquals(Reason.FORBIDDEN, e.reason());
   }
 
+  /** Of a token that ended the leases run out, and a lease that was revoked is not its holder's. */
+  @Test
+  void aGrantsSecretIsNotEnough() throws Exception {
+    Grant grant = anybody.acquire(by("first", "a"));
+    var file = new TokenFile(directory.resolve("closed"));
+    try (LeaseServer closed = server(rig.service, Access.of(file, false, rig.time))) {
+      refused(Reason.FORBIDDEN, client(closed, Credentials.NONE), "next", 1, grant.id());
+    }
+    var unused = operator.revoke(new Operation.Revoke(A, "it hangs", Optional.empty()));
+    refused(Reason.FORBIDDEN, anybody, "next", 1, grant.id());
+    assertEquals(Optional.empty(), anybody.detail(A).orElseThrow().handTo());
+    operator.hand(A, "next", 1_000, Optional.of(grant.id()));
+  }
+
   @Test
   void whatIsWrongIsRefused() throws Exception {
     var none = new Id(0, 0);
