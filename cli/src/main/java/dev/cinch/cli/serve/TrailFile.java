@@ -10,6 +10,7 @@ import ch.qos.logback.core.rolling.SizeBasedTriggeringPolicy;
 import ch.qos.logback.core.spi.ContextAware;
 import ch.qos.logback.core.spi.LifeCycle;
 import ch.qos.logback.core.status.Status;
+import ch.qos.logback.core.status.StatusListener;
 import ch.qos.logback.core.util.FileSize;
 import dev.cinch.lease.http.LeaseServer;
 import java.io.IOException;
@@ -20,6 +21,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.function.Consumer;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -69,12 +71,32 @@ final class TrailFile {
     var log = LoggerFactory.getLogger(TrailFile.class);
     context
         .getStatusManager()
-        .add(
-            status -> {
-              if (status.getLevel() >= Status.WARN) {
-                log.warn("the trail {}: {}", file, status.getMessage());
-              }
-            });
+        .add(new Complaints(text -> log.warn("the trail {} lacks lines: {}", file, text)));
+  }
+
+  /** What Logback complains of: the same once a minute, since on a full disk each line fails. */
+  static final class Complaints implements StatusListener {
+    private static final long QUIET_MS = 60_000;
+
+    private final Consumer<String> say;
+    private String last = "";
+    private long until;
+
+    Complaints(Consumer<String> say) {
+      this.say = say;
+    }
+
+    @Override
+    public synchronized void addStatusEvent(Status status) {
+      Throwable cause = status.getThrowable();
+      String text = status.getMessage() + (cause == null ? "" : ": " + cause.getMessage());
+      if (status.getLevel() >= Status.WARN
+          && !(text.equals(last) && status.getTimestamp() < until)) {
+        last = text;
+        until = status.getTimestamp() + QUIET_MS;
+        say.accept(text);
+      }
+    }
   }
 
   private static void make(Path file) throws IOException {

@@ -135,6 +135,9 @@ final class Trails {
         if (line.isEmpty()) {
           bad++;
           lastBad = number;
+          stretch =
+              new Stretch(); // a crash or a full disk cut it off, and what came next is missing
+          stretches.add(stretch);
           continue;
         }
         if (breaksOff(file, line.get())) {

@@ -113,6 +113,9 @@ final class TrailsTest {
     Trails left = trails(lease(10), gap + line("stopped", 30, ""));
     assertEquals("", found(left, lease(10), 10));
     assertTrue(left.text(Set.of(), 0).contains("; 1 events were left out; "));
+    String torn = line("started", 5, "") + "{\"at\":" + of("granted", 30, lease(30));
+    Trails full = trails(lease(10), torn + line("stopped", 40, ""));
+    assertEquals("", found(full, lease(10), 10)); // a disk was full
     String flood = line("started", 5, "") + line("left-out", 20, ",\"events\":0,\"refusals\":9");
     assertTrue(found(trails(lease(10), flood), lease(10), 10).contains("no trail has granted"));
   }
