@@ -1,5 +1,7 @@
 package dev.cinch.cli.serve;
 
+import static java.time.temporal.ChronoUnit.MILLIS;
+
 import dev.cinch.bag.Store;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.ExitCode;
@@ -16,7 +18,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -40,6 +41,9 @@ import picocli.CommandLine.Option;
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 public final class KeygenCommand implements Callable<Integer> {
+  /** Signed times end soon after it. */
+  private static final Instant LAST = Instant.parse("2262-01-01T00:00:00Z");
+
   private final Io io;
 
   @Option(
@@ -83,6 +87,10 @@ public final class KeygenCommand implements Callable<Integer> {
     if (lasting != null && (signedBy == null || lasting.toMillis() < 1)) {
       throw new Misuse("--for goes with --signed-by, and is 1ms or longer");
     }
+    Instant end = lasting == null ? null : Instant.now().plus(lasting).truncatedTo(MILLIS);
+    if (end != null && !end.isBefore(LAST)) {
+      throw new Misuse("--for ends in the year 2261 at the latest");
+    }
     SigningKey by = signedBy == null ? null : SigningKey.load(signedBy);
     Store opened = StoreOptions.open(store, SystemTime.INSTANCE);
     SigningKey signing = load(key, io, "cinch keygen");
@@ -93,8 +101,7 @@ public final class KeygenCommand implements Callable<Integer> {
     if (opened != null) {
       PublicKey added = signing.publicKey();
       String until = "";
-      if (lasting != null) {
-        Instant end = Instant.now().plus(lasting).truncatedTo(ChronoUnit.MILLIS);
+      if (end != null) {
         added = added.until(IsoTime.nanos(end));
         until = " until " + end;
       }
