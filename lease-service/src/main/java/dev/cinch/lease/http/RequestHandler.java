@@ -182,11 +182,12 @@ final class RequestHandler {
     Wire wire = Wire.of(request.getHeader("Content-Type"));
     List<String> tokens = request.headers().getAll(HttpHeaders.AUTHORIZATION);
     Optional<String> certificate = tokens.isEmpty() ? certified(request) : Optional.empty();
-    Caller caller = access.caller(tokens, request.remoteAddress(), certificate);
+    Supplier<Caller> asks = () -> access.caller(tokens, request.remoteAddress(), certificate);
+    Caller caller = asks.get();
     if (Routes.isHealth(path)) {
       write(request, Written.of(routes.answer(method, path, query, body, wire, caller), wire));
     } else if (waits && method.equals("GET") && path.equals(WatchEndpoint.PATH)) {
-      watch(request, head, caller);
+      watch(request, head, asks);
     } else if (method.equals("GET") && path.equals(Routes.METRICS)) {
       Optional<Answer> refusal = Routes.mayObserve(caller, "");
       if (refusal.isPresent()) {
@@ -290,7 +291,7 @@ final class RequestHandler {
         && HttpTransport.HAND.equals(request.getHeader(HttpTransport.HEARS));
   }
 
-  private void watch(HttpServerRequest request, boolean head, Caller caller) {
+  private void watch(HttpServerRequest request, boolean head, Supplier<Caller> caller) {
     Gate gate = Gate.of(request);
     if (gate == null) {
       return;

@@ -15,7 +15,9 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -65,10 +67,11 @@ final class WatchEndpoint {
    * Answers a request for as long as its sender reads; called on the loop.
    *
    * @param gate that it came through
-   * @param caller who has sent it
+   * @param caller who has sent it, and what it may; asked again all the time
    * @param refused told where it is refused
    */
-  void serve(HttpServerRequest request, Gate gate, Caller caller, Consumer<Answer> refused) {
+  void serve(
+      HttpServerRequest request, Gate gate, Supplier<Caller> caller, Consumer<Answer> refused) {
     var names = new HashSet<String>();
     var prefixes = new ArrayList<String>();
     String since;
@@ -79,10 +82,12 @@ final class WatchEndpoint {
       refused.accept(Routes.malformed(e));
       return;
     }
-    Optional<Answer> refusal =
-        Stream.concat(names.stream(), prefixes.stream())
-            .flatMap(beginning -> Routes.mayObserve(caller, beginning).stream())
-            .findFirst();
+    Supplier<Optional<Answer>> refusals =
+        () ->
+            Stream.concat(names.stream(), prefixes.stream())
+                .flatMap(beginning -> Routes.mayObserve(caller.get(), beginning).stream())
+                .findFirst();
+    Optional<Answer> refusal = refusals.get();
     if (refusal.isPresent()) {
       refused.accept(refusal.get());
       return;
@@ -93,7 +98,7 @@ final class WatchEndpoint {
       return;
     }
     HttpServerResponse response = request.response();
-    var out = new Out(response, gate, refused);
+    var out = new Out(response, gate, refused, () -> refusals.get().isEmpty());
     var watcher = new Watchers.Watcher(names, prefixes, since, out);
     out.drained = () -> loop.run(() -> watches.drained(watcher));
     response.closeHandler(closed -> loop.run(() -> watches.leave(watcher)));
@@ -138,14 +143,25 @@ final class WatchEndpoint {
     private final HttpServerResponse response;
     private final Gate gate;
     private final Consumer<Answer> refused;
+    private final BooleanSupplier permitted;
     private Runnable drained = () -> {};
     private int unread;
     private boolean full;
 
-    Out(HttpServerResponse response, Gate gate, Consumer<Answer> refused) {
+    Out(
+        HttpServerResponse response,
+        Gate gate,
+        Consumer<Answer> refused,
+        BooleanSupplier permitted) {
       this.response = response;
       this.gate = gate;
       this.refused = refused;
+      this.permitted = permitted;
+    }
+
+    @Override
+    public boolean isPermitted() {
+      return permitted.getAsBoolean();
     }
 
     @Override

@@ -32,6 +32,11 @@ final class Watchers implements ChangeListener {
 
     void end();
 
+    /** Whether its reader still has the right to it. */
+    default boolean isPermitted() {
+      return true;
+    }
+
     /** Answers that it can't be watched, where nothing was written yet. */
     void refuse(String why);
   }
@@ -439,7 +444,10 @@ final class Watchers implements ChangeListener {
     }
     var unused = loop.after(SWEEP_MS, this::sweep);
     for (Watcher watcher : watchers) {
-      if (watcher.sink.isFull()) {
+      if (!watcher.sink.isPermitted()) {
+        leave(watcher);
+        watcher.sink.end();
+      } else if (watcher.sink.isFull()) {
         if (++watcher.stalled >= STALLED_SWEEPS) {
           leave(watcher);
           watcher.sink.end();

@@ -1,5 +1,6 @@
 package dev.cinch.lease.http;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -98,6 +99,21 @@ final class AccessApiTest {
       assertTrue(e.getMessage().contains("the right revoke:jobs/1"), e::getMessage);
       assertTrue(rig.service.show(new LeaseName("jobs/1")).orElseThrow().state().excludes());
       assertEquals(Optional.empty(), refused(client(server, admin), revoke("jobs/1")));
+    }
+  }
+
+  /** Of a server that reads its tokens again each second. */
+  @Test
+  void aWatchEndsWithTheRightToIt() throws Exception {
+    String ci = token("observe:ci/");
+    try (LeaseServer server = server(false)) {
+      URI watch = URI.create(server.uri() + "/v1/watch?prefix=ci/");
+      var request = HttpRequest.newBuilder(watch).header("Authorization", "Bearer " + ci).build();
+      try (var events = HTTP.send(request, HttpResponse.BodyHandlers.ofInputStream()).body()) {
+        assertTrue(events.read() >= 0);
+        assertTrue(file().remove(ci.split("_", -1)[1]));
+        assertTrue(new String(events.readAllBytes(), UTF_8).contains("synced"));
+      }
     }
   }
 
