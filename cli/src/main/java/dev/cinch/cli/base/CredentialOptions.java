@@ -1,5 +1,7 @@
 package dev.cinch.cli.base;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.http.PemTls;
 import java.io.IOException;
@@ -75,7 +77,7 @@ public final class CredentialOptions {
   }
 
   private static Optional<String> token(Path file) throws IOException {
-    String text = Files.size(file) > MAX_BYTES ? "" : Files.readString(file).strip();
+    String text = Files.size(file) > MAX_BYTES ? "" : Files.readString(file, ISO_8859_1).strip();
     try {
       return new Credentials(Optional.of(text), Optional.empty()).token();
     } catch (IllegalArgumentException e) {

@@ -71,9 +71,9 @@ final class LeaseWhoCommand extends LeaseRequest.OfCell {
           wait             cinch lease run --wait 1h %1$s -- COMMAND
                            If its holder died, that takes %4$s at most.
           have it handed   cinch lease hand %1$s --to HOLDER
-          over             cinch lease run ends its command when asked. Needs the same right.
+          over             cinch lease run ends its command when asked. Needs the right revoke:%1$s.
           revoke it        cinch lease revoke %1$s --reason TEXT
-                           Its holder can't renew it then. Needs the right revoke:%1$s.
+                           Its holder can't renew it then. Needs the same right.
         """
         .formatted(
             name,
@@ -87,7 +87,7 @@ final class LeaseWhoCommand extends LeaseRequest.OfCell {
                 .map(
                     hand ->
                         "It is asked to hand it over to %s, and then it is kept for that one.%n"
-                            .formatted(Failure.oneLine(hand.holder())))
+                            .formatted(quoted(hand.holder())))
                 .orElse(""));
   }
 
@@ -149,7 +149,7 @@ final class LeaseWhoCommand extends LeaseRequest.OfCell {
         .map(
             hand ->
                 "It is kept for %s until %s: others are refused.%n"
-                    .formatted(Failure.oneLine(hand.holder()), at(hand.until())))
+                    .formatted(quoted(hand.holder()), at(hand.until())))
         .orElse("What to do:%n  take it          cinch lease run %s -- COMMAND%n".formatted(name));
   }
 
@@ -161,8 +161,13 @@ final class LeaseWhoCommand extends LeaseRequest.OfCell {
     String text = Failure.oneLine(witness(lease).holder());
     Matcher process = PROCESS.matcher(text);
     return process.matches()
-        ? "%s (process %s on %s)".formatted(text, process.group(2), process.group(1))
-        : text.isEmpty() ? "somebody without a name" : text;
+        ? "%s (process %s on %s)".formatted(quoted(text), process.group(2), process.group(1))
+        : text.isEmpty() ? "somebody without a name" : quoted(text);
+  }
+
+  /** Anyone may call himself what reads like a sentence of ours. */
+  private static String quoted(String holder) {
+    return '"' + Failure.oneLine(holder) + '"';
   }
 
   private static String renewed(LeaseDetail lease, long now) {
@@ -182,9 +187,7 @@ final class LeaseWhoCommand extends LeaseRequest.OfCell {
     String first =
         lease.waiting().stream()
             .limit(NAMED)
-            .map(
-                w ->
-                    "%s for %s".formatted(Failure.oneLine(w.holder()), Words.span(now - w.since())))
+            .map(w -> "%s for %s".formatted(quoted(w.holder()), Words.span(now - w.since())))
             .collect(Collectors.joining(", then "));
     return "%d %s for it: %s%s."
         .formatted(

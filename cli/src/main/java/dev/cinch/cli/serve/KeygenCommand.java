@@ -5,6 +5,7 @@ import static java.time.temporal.ChronoUnit.MILLIS;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
 import dev.cinch.cli.base.Misuse;
@@ -94,6 +95,9 @@ public final class KeygenCommand implements Callable<Integer> {
     SigningKey by = signedBy == null ? null : SigningKey.load(signedBy);
     Store opened = StoreOptions.open(store, SystemTime.INSTANCE);
     SigningKey signing = load(key, io, "cinch keygen");
+    if (end != null && by != null && signing.publicKey().isSame(by.publicKey())) {
+      throw new Failure.Refusal(key + " can't delegate itself: name another file with --key");
+    }
     try (Output out = io.output()) {
       String shown = signing.publicKey().toString();
       json.print(out, shown, line -> line.text("publicKey", shown).text("file", key.toString()));

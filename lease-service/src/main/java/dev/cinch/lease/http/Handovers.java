@@ -160,7 +160,7 @@ final class Handovers implements ChangeListener {
    */
   Optional<LeaseInfo> note(LeaseName name, String to, long keepMs)
       throws LeaseUnavailableException {
-    if (hands.size() >= MOST) {
+    if (hands.size() >= MOST && !hands.containsKey(name.value())) {
       hands.entrySet().stream()
           .min(Comparator.comparingLong(e -> e.getValue().number()))
           .ifPresent(oldest -> hands.remove(oldest.getKey(), oldest.getValue()));
