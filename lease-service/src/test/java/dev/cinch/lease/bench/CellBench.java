@@ -144,7 +144,7 @@ public final class CellBench {
   }
 
   private void release(int lease, Runnable done) {
-    node(lease).release(names[lease], ballots[lease]).thenAccept(held -> done.run());
+    node(lease).release(names[lease], ballots[lease], 0).thenAccept(held -> done.run());
   }
 
   private void granted(int lease, Outcome outcome, Runnable done) {

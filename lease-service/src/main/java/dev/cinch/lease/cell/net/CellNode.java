@@ -296,17 +296,9 @@ public final class CellNode implements AutoCloseable {
    * for a moment more, or until its end if what tells them is lost.
    *
    * @param lease a ballot with which it was granted
+   * @param lingerNanos for so long at most, from 0, it is held until all acceptors have it, so that
+   *     its successor finds it with any of them; or until this node acquires it anew
    * @return whether it was held; false also if too much waits: then it ends by itself
-   */
-  public CompletableFuture<Boolean> release(Bytes name, Ballot lease) {
-    return release(name, lease, 0);
-  }
-
-  /**
-   * Likewise, but holds it until all acceptors have it, so that its successor finds it with any of
-   * them; or until this node acquires it anew.
-   *
-   * @param lingerNanos for so long at most, from 0
    */
   public CompletableFuture<Boolean> release(Bytes name, Ballot lease, long lingerNanos) {
     var release = new Request.Release(name, lease, lingerNanos, new CompletableFuture<>());

@@ -93,7 +93,7 @@ final class CellNodeTest {
     assertEquals(
         Optional.of(List.of(NAME)),
         cell.node(2).names(Bytes.EMPTY, Bytes.EMPTY, 9, PATIENCE).join());
-    assertTrue(client.release(NAME, granted(outcome).ballot()).join());
+    assertTrue(client.release(NAME, granted(outcome).ballot(), 0).join());
     soonGranted(other);
   }
 
@@ -135,8 +135,8 @@ final class CellNodeTest {
     assertTrue(again.until() >= renewed.until());
     cell.forward(TTL * 3 / 4); // beyond the end of the first
     assertInstanceOf(Step.Held.class, step(acquire(2)));
-    assertTrue(one.release(NAME, first).join());
-    assertFalse(one.release(NAME, first).join());
+    assertTrue(one.release(NAME, first, 0).join());
+    assertFalse(one.release(NAME, first, 0).join());
     Outcome next = acquire(2);
     while (!next.isGranted()) { // until the release has arrived
       assertInstanceOf(Step.Held.class, step(next));
@@ -153,10 +153,10 @@ final class CellNodeTest {
     cell.endQuarantine();
     CellNode one = cell.node(1);
     Ballot earlier = granted(acquire(1)).ballot();
-    assertTrue(one.release(NAME, earlier).join());
+    assertTrue(one.release(NAME, earlier, 0).join());
     Ballot later = granted(acquire(1)).ballot();
-    assertFalse(one.release(NAME, earlier).join());
-    assertFalse(one.release(NAME, new Ballot(later.counter() + 1, later.boot(), 1)).join());
+    assertFalse(one.release(NAME, earlier, 0).join());
+    assertFalse(one.release(NAME, new Ballot(later.counter() + 1, later.boot(), 1), 0).join());
     assertInstanceOf(Step.Held.class, step(acquire(2)));
   }
 
@@ -309,7 +309,7 @@ final class CellNodeTest {
       assertEquals(Outcome.Refused.OVERLOADED, attempts.get(1).join());
       assertEquals(Outcome.Refused.OVERLOADED, attempts.get(2).join());
       assertInstanceOf(Step.Unavailable.class, step(renewal.join()));
-      assertTrue(one.release(NAME, lease).join(), "what was held stays held");
+      assertTrue(one.release(NAME, lease, 0).join(), "what was held stays held");
     }
   }
 
