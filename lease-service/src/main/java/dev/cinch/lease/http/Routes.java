@@ -368,7 +368,7 @@ final class Routes {
         return cell(cell);
       }
       if (path.equals(HISTORY)) {
-        return trail.history(query, caller);
+        return trail.history.answer(query, caller);
       }
       if (path.equals(LEASES)) {
         return queries.list(query, caller, beside.waiting());

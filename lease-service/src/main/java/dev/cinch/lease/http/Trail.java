@@ -21,6 +21,7 @@ import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.access.Caller;
+import dev.cinch.lease.http.Tenancy.Held;
 import dev.cinch.lease.http.TrailEvent.Kind;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -85,44 +86,13 @@ final class Trail implements AutoCloseable {
   private static final Logger lines = LoggerFactory.getLogger(LOGGER);
   private static final Logger log = LoggerFactory.getLogger(Trail.class);
 
-  /** A lease that was granted or prolonged here, and not given back. */
-  private record Held(LeaseName name, String holder, Id correlation, long generation) {
-    static Held of(SignedWitness signed) {
-      Witness w = signed.witness();
-      return new Held(w.name(), w.holder(), w.correlation(), w.generation());
-    }
-  }
-
-  /** The leases of a grant. */
-  private static final class Tenancy {
-    private final long granted;
-    private volatile List<Held> leases;
-    private volatile long expiry;
-    private volatile boolean full;
-
-    /** Whether it was found to be prolonged by another server, and not by this one since. */
-    private volatile boolean elsewhere;
-
-    Tenancy(Grant grant) {
-      leases = grant.witnesses().stream().map(Held::of).toList();
-      granted = grant.witnesses().get(0).witness().issuedAt();
-      full = !grant.witnesses().get(0).witness().tentative();
-      prolonged(grant);
-    }
-
-    void prolonged(Grant grant) {
-      expiry = Math.max(expiry, grant.witnesses().get(0).witness().expiry());
-      elsewhere = false;
-    }
-  }
-
   private record Moment(long time, long clock) {}
 
   private final LeaseService service;
   private final Supplier<Health> health;
   private final Supplier<ServiceInfo> info;
   private final LongSupplier clock;
-  private final TrailHistory history =
+  final TrailHistory history =
       new TrailHistory(HISTORY, Math.min(HISTORY_BYTES, Runtime.getRuntime().maxMemory() / 32));
   private final Map<Id, Tenancy> tenancies = new ConcurrentHashMap<>();
 
@@ -145,6 +115,7 @@ final class Trail implements AutoCloseable {
   /** What the service's time was, and the clock; it is asked by the thread, since it may wait. */
   private volatile Optional<Moment> known = Optional.empty();
 
+  private final long made;
   private boolean begun;
   private int steps;
   private final ScheduledExecutorService thread =
@@ -168,6 +139,7 @@ final class Trail implements AutoCloseable {
     this.health = health;
     this.info = info;
     this.clock = clock;
+    this.made = clock.getAsLong();
   }
 
   /** Writes from now on, and looks what is over. */
@@ -178,7 +150,7 @@ final class Trail implements AutoCloseable {
 
   private void step() {
     try {
-      if (steps++ % SWEEP_EVERY == 0) {
+      if (steps++ % SWEEP_EVERY == 0 || known.isEmpty()) {
         sweep();
       }
       write();
@@ -193,10 +165,11 @@ final class Trail implements AutoCloseable {
     thread.shutdownNow();
     try {
       if (thread.awaitTermination(5, TimeUnit.SECONDS)) { // else it waits for others
+        boolean unused = !known.isEmpty() || learn(); // of one that has just started, too
         write();
         tellLeftOut();
         if (begun) {
-          line("stopped", LeaseDocuments.object());
+          line("stopped", clock.getAsLong(), LeaseDocuments.object());
         }
       }
     } catch (InterruptedException e) {
@@ -363,22 +336,33 @@ final class Trail implements AutoCloseable {
 
   /** The service's time, by the clock since it was asked; empty if it never was. */
   private OptionalLong now() {
-    long at = clock.getAsLong();
+    return at(clock.getAsLong());
+  }
+
+  private OptionalLong at(long at) {
     return known.isEmpty()
         ? OptionalLong.empty()
         : OptionalLong.of(known.get().time() + (at - known.get().clock()));
+  }
+
+  /** Asks for the service's time; false while it starts. */
+  private boolean learn() {
+    boolean runs = health.get().instance().isPresent();
+    if (runs) {
+      long before = clock.getAsLong();
+      known = Optional.of(new Moment(info.get().now(), before));
+    }
+    return runs;
   }
 
   /**
    * Finds out which leases are over: those whose time was over when they were last prolonged here.
    */
   synchronized void sweep() {
-    if (health.get().instance().isEmpty()) {
-      return; // it starts
+    if (!learn()) {
+      return;
     }
-    long before = clock.getAsLong();
-    long now = info.get().now();
-    known = Optional.of(new Moment(now, before));
+    long now = known.orElseThrow().time();
     if (health.get().obstacle().filter(o -> o.reason() == Reason.SUPERSEDED).isPresent()) {
       return; // what goes on at its successor looks over here
     }
@@ -460,9 +444,12 @@ final class Trail implements AutoCloseable {
     if (!written) {
       return;
     }
-    if (!begun && known.isPresent()) {
+    if (!begun) {
+      if (known.isEmpty()) {
+        return; // it starts, and nothing stands before that it did
+      }
       begun = true;
-      line("started", LeaseDocuments.object().put("store", health.get().store()));
+      line("started", made, LeaseDocuments.object().put("store", health.get().store()));
     }
     for (int i = 0; i < UNWRITTEN && !unwritten.isEmpty(); i++) { // others come meanwhile
       lines.info("{}", new String(LeaseDocuments.bytes(unwritten.remove().json()), UTF_8));
@@ -478,22 +465,20 @@ final class Trail implements AutoCloseable {
     long events = leftOut.getAndSet(0);
     long refused = refusalsLeftOut.getAndSet(0);
     if (events + refused > 0) {
-      line("left-out", LeaseDocuments.object().put("events", events).put("refusals", refused));
+      line(
+          "left-out",
+          clock.getAsLong(),
+          LeaseDocuments.object().put("events", events).put("refusals", refused));
     }
   }
 
   /** Of the trail itself. */
-  private void line(String event, ObjectNode more) {
-    OptionalLong at = now();
+  private void line(String event, long when, ObjectNode more) {
+    OptionalLong at = at(when);
     if (at.isPresent()) {
       ObjectNode out = LeaseDocuments.time(LeaseDocuments.object(), "at", at.getAsLong());
       out.put("event", event).setAll(more);
       lines.info("{}", new String(LeaseDocuments.bytes(out), UTF_8));
     }
-  }
-
-  /** {@code GET /v1/history}. */
-  Answer history(@Nullable String query, Caller caller) throws WireException {
-    return history.answer(query, caller);
   }
 }
