@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.X509TrustManager;
@@ -220,6 +221,27 @@ final class TlsTest {
       assertThrows(LeaseUnavailableException.class, client::health);
       Files.copy(tls.resolve("ca.pem"), ca, StandardCopyOption.REPLACE_EXISTING);
       assertTrue(client.health().instance().isPresent());
+    }
+  }
+
+  /** They let a client have the keys negotiated anew as often as it likes. */
+  @Test
+  void earlierVersionsOfTlsAreRefused() throws Exception {
+    Path tls = tls("tls");
+    try (Forked served = Forked.serveHere(temp, Cinch.quickStore(temp), own(tls, "server"))) {
+      var pem = new PemTls(Optional.of(tls.resolve("ca.pem")), Optional.empty());
+      String address = served.listening();
+      for (String version : List.of("TLSv1.3", "TLSv1.2")) {
+        try (var socket =
+            (SSLSocket) pem.get().getSocketFactory().createSocket("127.0.0.1", port(address))) {
+          socket.setEnabledProtocols(new String[] {version});
+          if (version.equals("TLSv1.3")) {
+            socket.startHandshake();
+          } else {
+            assertThrows(SSLException.class, socket::startHandshake);
+          }
+        }
+      }
     }
   }
 

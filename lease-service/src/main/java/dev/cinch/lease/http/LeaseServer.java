@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
@@ -148,6 +149,8 @@ public final class LeaseServer implements AutoCloseable {
         options
             .setSsl(true)
             .setSslHandshakeTimeout(HANDSHAKE_S)
+            // Earlier ones let a client have the keys negotiated again and again.
+            .setEnabledSecureTransportProtocols(Set.of("TLSv1.3"))
             .setSslEngineOptions(new Handshakes(b.limits.handshakes(), gates::accepted))
             .setKeyCertOptions(KeyCertOptions.wrap((X509KeyManager) tls.keys()))
             .setTrustOptions(TrustOptions.wrap(tls.trusted()))
