@@ -65,7 +65,7 @@ final class Gates {
   }
 
   /** Runs on the thread that accepts. */
-  private static final class AcceptLimit extends ChannelInboundHandlerAdapter {
+  static final class AcceptLimit extends ChannelInboundHandlerAdapter {
     private final int most;
     private final AtomicInteger open = new AtomicInteger();
 

@@ -10,7 +10,7 @@ import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
 import org.junit.jupiter.api.Test;
 
-/** Handshakes that strangers leave unfinished. */
+/** Connections of strangers, also those whose handshakes they leave unfinished. */
 final class HandshakesTest {
   private final List<EmbeddedChannel> channels = new ArrayList<>();
 
@@ -46,5 +46,21 @@ final class HandshakesTest {
     assertEquals(List.of(false, false, true, true), open());
     connect(two);
     assertEquals(List.of(false, false, false, true, true), open());
+  }
+
+  /** The thread that accepts is not the one that tells whose place a newcomer takes. */
+  @Test
+  void noMoreAreAcceptedThanTheProcessHasFilesFor() {
+    var listening = new EmbeddedChannel(new Gates.AcceptLimit(2));
+    for (int i = 0; i < 4; i++) {
+      channels.add(new EmbeddedChannel());
+      boolean unused = listening.writeInbound(channels.get(i));
+    }
+    assertEquals(List.of(true, true, false, false), open());
+    channels.get(0).close();
+    channels.add(new EmbeddedChannel());
+    boolean unused = listening.writeInbound(channels.get(4));
+    assertEquals(3, listening.inboundMessages().size());
+    assertEquals(List.of(false, true, false, false, true), open());
   }
 }
