@@ -208,7 +208,10 @@ final class RequestHandler {
       } else {
         var beside =
             new Routes.Beside(
-                LeaseQueries.isDetailed(query) ? waiting.byName() : Map.of(), hears(request));
+                LeaseQueries.isDetailed(query) && !caller.permissions().isEmpty()
+                    ? waiting.byName()
+                    : Map.of(),
+                hears(request));
         submit(
             Routes.lane(path, body.length),
             request,
