@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import dev.cinch.bag.audit.AuditReport;
 import dev.cinch.bag.audit.AuditStore;
@@ -12,6 +13,7 @@ import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.LeaseAuditor;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.audit.Violation;
+import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.close.TooEarlyException;
@@ -579,5 +581,29 @@ class HorizonRulesTest {
     return AuditStore.stamp(
         new WitnessSigner(key)
             .sign(Altered.first("name", "holder", new Id(now, 1), now, now + 60 * SECOND)));
+  }
+
+  /** Whoever waits until that can be read which was written so far, and writes nothing itself. */
+  @Test
+  void h3_whatWasWrittenIsAwaited() throws Exception {
+    LogWriter writer = alice().writer(Durability.SYNC);
+    HorizonAdvance waits = bob().horizon();
+    assertEquals(Long.MIN_VALUE, waits.written());
+    ledger.append(writer, "one");
+    rig.time.advanceNanos(SECOND); // another bucket
+    long last = ledger.append(writer, "two").timestamp();
+    long to = waits.written();
+    assertEquals(Bucket.of(last, bob().context().bucketWidth()).end(), to);
+    var told = new ArrayList<Long>();
+    assertEquals(to, waits.await(to, OptionalLong.empty(), told::add).record().to());
+    assertEquals(List.of("one", "two"), live(bob()));
+    assertEquals(Long.MIN_VALUE, waits.written());
+    // It comes as soon as it may, and looks each second whether that is now.
+    long grace = bob().context().store().settings().graceNanos();
+    assertTrue(rig.time.wallNanos() < to + grace + SECOND / 10);
+    assertTrue(told.size() >= 2 && told.size() <= 4, told::toString);
+    assertTrue(told.get(told.size() - 1) <= SECOND, told::toString);
+    waits.await(to, OptionalLong.empty(), left -> fail("there is nothing to wait for"));
+    ledger.check(Ledger.settled(bob()));
   }
 }

@@ -39,6 +39,9 @@ public final class HorizonAdvance {
    */
   public static final long UNQUESTIONED_NANOS = 3_600_000_000_000L;
 
+  /** How long {@link #await} sleeps at most before it looks whether somebody else was here. */
+  private static final long LONGEST_PAUSE_NANOS = 1_000_000_000L;
+
   /** Buckets that one record lists at most, so that no record grows without bound. */
   static final int MAX_BUCKETS_PER_RECORD = 10_000; // HorizonRecord.MAX_BUCKETS, or fewer in a test
 
@@ -111,6 +114,40 @@ public final class HorizonAdvance {
   @CanIgnoreReturnValue
   public Link advance(long time, OptionalLong opinion) throws IOException, InterruptedException {
     return advance(time, opinion, log.store()::checkedNow);
+  }
+
+  /**
+   * The boundary behind all that was committed before this was called, past every cache: once the
+   * log is settled through there, whoever reads finds it. Buckets say it, so that a message counts
+   * whoever wrote it and whatever the time was there.
+   *
+   * @return nanoseconds since the Unix epoch; {@link Long#MIN_VALUE} if all of it is settled
+   */
+  public long written() throws IOException {
+    long settled = chain.freshTip().map(t -> t.record().to()).orElse(Long.MIN_VALUE);
+    List<Bucket> open = log.storage().buckets(settled, Long.MAX_VALUE, this::isSettled);
+    return open.isEmpty() ? Long.MIN_VALUE : open.get(open.size() - 1).end();
+  }
+
+  /**
+   * As {@link #advance}, as soon as the grace period is over, or somebody else was here.
+   *
+   * @param waiting told before each pause, of a second at most, how long it is until then;
+   *     nanoseconds
+   * @throws InterruptedException if the store's {@link dev.cinch.lease.time.TimeSource} no longer
+   *     sleeps; what is settled stays so
+   */
+  @CanIgnoreReturnValue
+  public Link await(long time, OptionalLong opinion, LongConsumer waiting)
+      throws IOException, InterruptedException {
+    while (true) {
+      try {
+        return advance(time, opinion);
+      } catch (TooEarlyException e) {
+        waiting.accept(e.waitNanos());
+        log.store().time().sleepNanos(Math.min(LONGEST_PAUSE_NANOS, e.waitNanos()));
+      }
+    }
   }
 
   /**

@@ -1,7 +1,9 @@
 package dev.cinch.cli.store;
 
+import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.cli.base.Complaints;
@@ -10,6 +12,7 @@ import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
 import dev.cinch.cli.base.LogsOption;
+import dev.cinch.cli.base.LongWait;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.ServerOptions;
@@ -19,6 +22,7 @@ import dev.cinch.lease.http.ShardRouter;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -35,7 +39,12 @@ import picocli.CommandLine.Spec;
       "Nothing to do yet is no error; any number may run at once. A log that can't be closed keeps"
           + " no other log from it."
     },
-    footer = {"", "Example:", "  cinch close --store /mnt/shared/store --every 1s"})
+    footer = {
+      "",
+      "Examples:",
+      "  cinch close --store /mnt/shared/store --every 1s",
+      "  cinch close --log jobs --wait && cinch cat --log jobs"
+    })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 public final class CloseCommand implements Callable<Integer> {
   private final Io io;
@@ -70,6 +79,13 @@ public final class CloseCommand implements Callable<Integer> {
   boolean now;
 
   @Option(
+      names = "--wait",
+      description =
+          "Wait until all that was written so far can be read, and settle it as soon as that may"
+              + " be; with --through, until that time may be settled.")
+  boolean wait;
+
+  @Option(
       names = "--trust-clock",
       description =
           "You have looked: this machine's clock is right. Needed, unless a lease service is named,"
@@ -92,6 +108,9 @@ public final class CloseCommand implements Callable<Integer> {
     if (every != null && (every.isNegative() || every.isZero())) {
       throw new Misuse("--every is longer than 0s");
     }
+    if (every != null && wait) {
+      throw new Misuse("--wait ends once all is settled, and --every never does; leave one out");
+    }
     @Nullable ShardRouter client = server.isGiven() ? server.client() : null;
     Store opened = store.open();
     logs.check(opened); // a wrong name is told at once, also with --every
@@ -99,7 +118,12 @@ public final class CloseCommand implements Callable<Integer> {
     var complaints = new Complaints(io, spec, time::monotonicNanos);
     var closing =
         new LogClosing(
-            io, json, now || through != null, restored, new Patience(time::monotonicNanos));
+            io,
+            json,
+            now || through != null,
+            restored,
+            new Patience(time::monotonicNanos),
+            wait ? new LongWait(io, "cinch close", time::monotonicNanos) : null);
     try (Output out = io.output()) {
       while (true) {
         var opinion = new ThirdOpinion(client, trustClock ? time::wallNanos : null);
@@ -109,16 +133,23 @@ public final class CloseCommand implements Callable<Integer> {
           if (io.terminal() && code == ExitCode.GOOD && out.isUnused()) {
             io.say(
                 "cinch close",
-                "nothing to settle: what may be is"
-                    + (now || through != null
-                        ? ""
-                        : ", but for idle time (--now settles that, too)"));
+                wait && through == null
+                    ? "nothing to wait for: all that was written is settled"
+                    : "nothing to settle: what may be is"
+                        + (now || through != null
+                            ? ""
+                            : ", but for idle time (--now settles that, too)"));
           }
           return code;
         }
         time.sleepNanos(every.toNanos());
       }
     }
+  }
+
+  /** What is waited for: all that was committed so far, of whoever, or --through. */
+  private long due(Log log) throws IOException {
+    return through != null ? through.nanos() : log.horizon().written();
   }
 
   /** Closes all logs; also what concerns the whole store is told, and tried again by the next. */
@@ -129,10 +160,17 @@ public final class CloseCommand implements Callable<Integer> {
     try {
       opened.context().storage().requireSame(); // else each round would fail
       long clock = opened.context().checkedNow(); // a closer with a wrong clock refuses to work
-      StoreSettings settings = opened.settings();
-      long reachable = Bucket.floor(clock - settings.graceNanos(), settings.bucketWidthNanos());
-      long to = through != null ? through.nanos() : reachable;
-      code = logs.each(opened, out, complaints::tell, closing.round(to, opinion, out));
+      LogsOption.Work work;
+      if (wait) {
+        var times = new HashMap<LogName, Long>();
+        code = logs.each(opened, out, complaints::tell, log -> times.put(log.name(), due(log)));
+        work = closing.through(times, opinion, out);
+      } else {
+        StoreSettings settings = opened.settings();
+        long reachable = Bucket.floor(clock - settings.graceNanos(), settings.bucketWidthNanos());
+        work = closing.round(through != null ? through.nanos() : reachable, opinion, out);
+      }
+      code = ExitCode.worse(code, logs.each(opened, out, complaints::tell, work));
       opinion.complain();
       return code;
     } catch (Output.ClosedException | InterruptedException | StoreReplacedException e) {

@@ -11,8 +11,10 @@ import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
 import dev.cinch.cli.base.LogsOption;
+import dev.cinch.cli.base.LongWait;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.Progress;
+import dev.cinch.cli.base.Words;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -20,6 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /** Advances one log after the other, and knows from round to round which are idle. */
 final class LogClosing {
@@ -29,19 +32,29 @@ final class LogClosing {
   private final boolean restored;
   private final Patience patience;
   private final Map<LogName, IdleLog> idle = new HashMap<>();
+  private final @Nullable LongWait waiting;
 
   /**
    * @param json how what was settled is printed
    * @param idleToo whether logs are settled in which nothing happens
    * @param restored whether to settle over locks whose records are missing
    * @param patience with logs that fail
+   * @param waiting tells for what it waits where a log may not be settled yet; null: that is an
+   *     error
    */
-  LogClosing(Io io, JsonOption json, boolean idleToo, boolean restored, Patience patience) {
+  LogClosing(
+      Io io,
+      JsonOption json,
+      boolean idleToo,
+      boolean restored,
+      Patience patience,
+      @Nullable LongWait waiting) {
     this.restored = restored;
     this.io = io;
     this.json = json;
     this.idleToo = idleToo;
     this.patience = patience;
+    this.waiting = waiting;
   }
 
   /**
@@ -69,6 +82,21 @@ final class LogClosing {
         if (!idleToo) {
           idle.put(log.name(), look);
         }
+      }
+    };
+  }
+
+  /** Settles logs through times of their own, nanoseconds since the Unix epoch. */
+  LogsOption.Work through(Map<LogName, Long> times, ThirdOpinion opinion, Output out) {
+    return new LogsOption.Work() {
+      @Override
+      public boolean wants(LogName log) {
+        return times.containsKey(log);
+      }
+
+      @Override
+      public void on(Log log) throws IOException, InterruptedException {
+        boolean unused = close(log, times.getOrDefault(log.name(), Long.MIN_VALUE), opinion, out);
       }
     };
   }
@@ -148,12 +176,23 @@ final class LogClosing {
                 .number("buckets", buckets));
   }
 
+  private static String readable(Log log, long to, long left) {
+    return "\"%s\" can be read through %s in %s, when the grace period is over"
+        .formatted(log.name(), Moment.text(to), Words.span(left));
+  }
+
   /** Advances as far as it may. The last record then; empty if there is none. */
-  private static Optional<Link> advance(
-      Log opened, ThirdOpinion opinion, HorizonAdvance horizon, long to)
+  private Optional<Link> advance(Log opened, ThirdOpinion opinion, HorizonAdvance horizon, long to)
       throws IOException, InterruptedException {
     try {
-      return Optional.of(horizon.advance(to, OptionalLong.empty()));
+      LongWait wait = waiting;
+      return Optional.of(
+          wait == null
+              ? horizon.advance(to, OptionalLong.empty())
+              : horizon.await(
+                  to,
+                  OptionalLong.empty(),
+                  left -> wait.goesOn(() -> "waiting: " + readable(opened, to, left))));
     } catch (OpinionNeededException e) {
       OpinionNeededException missed = e;
       OptionalLong answer = opinion.get();

@@ -38,18 +38,20 @@ class ProgressTest {
         }
       };
 
+  private static Io io(boolean terminal, OutputStream err) {
+    return new Io(
+        InputStream.nullInputStream(),
+        OutputStream.nullOutputStream(),
+        new PrintStream(err, true, StandardCharsets.UTF_8),
+        name -> null,
+        terminal,
+        false,
+        Stop.byHand());
+  }
+
   private String shown(boolean terminal) {
     var err = new ByteArrayOutputStream();
-    var io =
-        new Io(
-            InputStream.nullInputStream(),
-            OutputStream.nullOutputStream(),
-            new PrintStream(err, true, StandardCharsets.UTF_8),
-            name -> null,
-            terminal,
-            false,
-            Stop.byHand());
-    var progress = new Progress(io, time);
+    var progress = new Progress(io(terminal, err), time);
     progress.end();
     for (clock = 0; clock <= 400_000_000; clock += 100_000_000) {
       progress.show(clock / 100_000_000, " things");
@@ -63,6 +65,23 @@ class ProgressTest {
     String clear = "\r\033[K";
     assertEquals(clear + "0 things" + clear + "2 things" + clear + "4 things" + clear, shown(true));
     assertEquals("", shown(false));
+  }
+
+  private String waited(boolean terminal) {
+    var err = new ByteArrayOutputStream();
+    clock = -7;
+    var wait = new LongWait(io(terminal, err), "cinch", () -> clock);
+    for (int i = 0; i < 10; i++) {
+      clock += 500_000_000;
+      wait.goesOn(() -> "waits since " + (clock + 7));
+    }
+    return err.toString(StandardCharsets.UTF_8);
+  }
+
+  @Test
+  void whatIsWaitedForIsSaidOnceAfterTwoSeconds() {
+    assertEquals("cinch: waits since 2000000000\n", waited(true));
+    assertEquals("", waited(false));
   }
 
   @Test

@@ -89,7 +89,8 @@ class PatienceTest {
             new JsonOption(),
             false,
             false,
-            new Patience(() -> minutes.getAndIncrement() * 60 * SECOND));
+            new Patience(() -> minutes.getAndIncrement() * 60 * SECOND),
+            null);
     try (Output out = io.output()) {
       LogsOption.Work round =
           closing.round(
