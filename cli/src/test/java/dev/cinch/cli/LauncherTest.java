@@ -115,6 +115,27 @@ class LauncherTest {
     return Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
   }
 
+  /**
+   * Whatever JAVA_HOME says; wherever it was unpacked the jar has the path that its archive of
+   * classes knows.
+   */
+  @Test
+  void aReleaseThatBringsItsJavaRunsThat() throws Exception {
+    Path launcher = Files.createDirectories(temp.resolve("own/bin")).resolve("cinch");
+    Files.copy(LAUNCHER, launcher);
+    Path jar = Files.createDirectories(temp.resolve("own/lib")).resolve("cinch.jar");
+    Files.writeString(jar, "the jar");
+    Path unused =
+        script(
+            "own/runtime/bin/java",
+            "case $* in *--version) echo cinch 1 ;; *-cp\\ /proc/self/fd/40*) cat /proc/self/fd/40 ;; *) echo path ;; esac\n");
+    String start = "JAVA_HOME=/nowhere '%s' version".formatted(launcher);
+    assertEquals("the jar", new String(bash(start).out(), StandardCharsets.UTF_8));
+    // Somebody else's descriptor stays what it is.
+    Ran taken = bash("exec 40</dev/null; " + start);
+    assertEquals("path\n", new String(taken.out(), StandardCharsets.UTF_8), taken.err());
+  }
+
   /** Java ends with 1 then, which means damage, and says why on standard output. */
   @Test
   void whatKeepsJavaFromStartingIsNoDamage() throws Exception {
