@@ -36,6 +36,7 @@ import java.util.function.Consumer;
  */
 @CheckReturnValue
 public final class Expiry {
+  private final Log target;
   private final LogContext log;
   private final StoreStorage storage;
   private final long keepNanos;
@@ -49,6 +50,7 @@ public final class Expiry {
     if (keep.isNegative()) {
       throw new IllegalArgumentException("a time to keep is not negative: " + keep);
     }
+    this.target = log;
     this.log = log.context();
     this.storage = this.log.documents();
     this.keepNanos = Aggregator.saturatedNanos(keep);
@@ -62,12 +64,14 @@ public final class Expiry {
    * @param before the time before which nothing is kept, nanoseconds since the Unix epoch; {@link
    *     Long#MIN_VALUE} if nothing ever expired
    * @param moves whether that is later than it was
+   * @param messages in the segments that are behind the floor now and were not before
    * @param segments files that go, without their seals; also what an earlier run left
    * @param bytes in them
    * @param blocked the end of the last segment that is old enough, and stays since no checkpoint
    *     covers a later one; empty if there is none
    */
-  public record Plan(long before, boolean moves, long segments, long bytes, OptionalLong blocked) {}
+  public record Plan(
+      long before, boolean moves, long messages, long segments, long bytes, OptionalLong blocked) {}
 
   /**
    * What {@link #run} would do now; changes nothing.
@@ -87,6 +91,29 @@ public final class Expiry {
   @CanIgnoreReturnValue
   public Plan run(Consumer<Path> each) throws IOException {
     return go(each, true);
+  }
+
+  /**
+   * As {@link #run}; where the last segment is old enough too, and something was settled behind it,
+   * builds a segment of that first, so that none is kept for being the last.
+   */
+  @CanIgnoreReturnValue
+  public Plan runThroughLast(Consumer<Path> each) throws IOException {
+    Plan done = go(each, true);
+    if (done.moves() || done.blocked().isEmpty() || !isLastRetired()) {
+      return done;
+    }
+    if (new Aggregator(target).run().published() == 0) {
+      return done;
+    }
+    new Retention(target, Duration.ofNanos(keepNanos)).run(); // goes on over idle time at once
+    return go(each, true);
+  }
+
+  /** Whether gc covers the last segment: then nothing is retired here that it keeps. */
+  private boolean isLastRetired() throws IOException {
+    long line = chain.checkpoint().map(Checkpoint::segment).orElse(0L);
+    return line > 0 && segments.last(true).equals(OptionalLong.of(line));
   }
 
   private Plan go(Consumer<Path> each, boolean really) throws IOException {
@@ -116,6 +143,7 @@ public final class Expiry {
             : OptionalLong.empty();
     long due = Math.min(last, line - 1);
     boolean moves = due > floor.segment();
+    long kept = floor.messages();
     if (moves) {
       SegmentHeader h = segments.header(due);
       floor = new Floor(log.id(), due, h.to(), h.lastRecord(), messages(floor, due, checkpoint));
@@ -133,7 +161,7 @@ public final class Expiry {
       }
       gone.delete(floor, really);
     }
-    return new Plan(floor.to(), moves, gone.segments, gone.bytes, blocked);
+    return new Plan(floor.to(), moves, floor.messages() - kept, gone.segments, gone.bytes, blocked);
   }
 
   /** How many messages there were up to a segment, by what these say at their ends. */

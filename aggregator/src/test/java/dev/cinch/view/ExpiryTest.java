@@ -43,6 +43,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -177,6 +178,20 @@ class ExpiryTest {
     assertFalse(plan.moves());
     assertTrue(plan.blocked().isPresent());
     assertEquals(3, segments(log).size());
+  }
+
+  @Test
+  void r4_theLastSegmentGoesBehindOneOfIdleTime() throws Exception {
+    Rig rig = retired(6, 3);
+    Log log = open(rig);
+    expire(log);
+    assertEquals(List.of("0000000003"), segments(log));
+    assertFalse(new Expiry(log, HOUR).runThroughLast(path -> {}).moves()); // nothing is behind it
+    HorizonChain.Link unused =
+        log.horizon().advance(log.horizon().reachable(), OptionalLong.of(rig.time.wallNanos()));
+    Expiry.Plan plan = new Expiry(log, HOUR).runThroughLast(path -> {});
+    assertTrue(plan.moves());
+    assertEquals(List.of("0000000004"), segments(log));
   }
 
   @Test

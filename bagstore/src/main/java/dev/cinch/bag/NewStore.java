@@ -113,6 +113,14 @@ final class NewStore {
     }
   }
 
+  static boolean isHalfDestroyed(StoreFs fs, StoreLayout layout) throws IOException {
+    try {
+      return fs.list(layout.root()).contains(String.valueOf(layout.destroyed().getFileName()));
+    } catch (NoSuchFileException | NotDirectoryException e) {
+      return false;
+    }
+  }
+
   private static boolean ours(List<String> names, StoreLayout layout) {
     List<String> expected =
         layout.directories().stream().map(d -> layout.root().relativize(d).toString()).toList();

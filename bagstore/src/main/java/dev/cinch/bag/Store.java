@@ -154,6 +154,10 @@ public final class Store {
                   MAX_SETTINGS,
                   bytes -> StoreIdentity.decode(bytes, layout.settings()));
     } catch (NoSuchFileException | NotDirectoryException e) {
+      if (NewStore.isHalfDestroyed(anybody, layout)) {
+        throw new NotAStoreException(
+            root + " is being deleted, or half of it was: cinch destroy goes on with that");
+      }
       boolean lost = NewStore.holdsLogs(anybody, layout);
       throw new NotAStoreException(
           lost

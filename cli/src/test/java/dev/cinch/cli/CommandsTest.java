@@ -24,7 +24,9 @@ class CommandsTest {
   @Test
   void versionIsTheBuilds() {
     Cinch.Ran ran = new Cinch().run("--version").ended(0);
-    assertTrue(ran.out().matches("cinch \\d+\\.\\d+\\.\\d+\\S*\n"), ran.out());
+    assertTrue(
+        ran.out().matches("cinch \\d+\\.\\d+\\.\\d+\\S*( \\([0-9a-f]{10,}(-dirty)?\\))?\n"),
+        ran.out());
     assertEquals(ran.out(), new Cinch().run("-V").ended(0).out());
   }
 

@@ -77,6 +77,7 @@ final class JsonOutputTest {
     Cinch elsewhere = new Cinch();
     String store = temp.resolve("other").toString();
     lines("cinch init", elsewhere.run("init", "--json", store).ended(0));
+    lines("cinch destroy", elsewhere.run("destroy", "--json", "--yes=other", store).ended(0));
     String key = temp.resolve("key").toString();
     lines("cinch keygen", elsewhere.run("keygen", "--json", "--key", key).ended(0));
     String tokens = "--tokens=" + temp.resolve("own.tokens");

@@ -38,6 +38,11 @@ public record StoreLayout(Path root) {
     return root.resolve(SETTINGS);
   }
 
+  /** What {@link #settings} become while the store is deleted, so that nobody opens it. */
+  public Path destroyed() {
+    return root.resolve(SETTINGS + ".destroyed");
+  }
+
   /** Trusted keys, numbered. */
   public Path keys() {
     return root.resolve("keys");

@@ -13,6 +13,9 @@ import java.util.Optional;
  * @param open its buckets that are not settled, ascending
  * @param messages settled ones, those included that no lease permits
  * @param bytes of the segments, and of the data files behind them, that hold these messages
+ * @param entries about how many files and directories it has below {@code buckets} and {@code
+ *     horizon}: exact for what no segment covers; four are taken for a bucket that one covers and
+ *     gc has not retired, and three for one that is open
  * @param newest timestamp of the newest message; {@link Long#MIN_VALUE} if there is none
  * @param newestSettled whether that message is settled
  * @param segments how many there are
@@ -27,6 +30,7 @@ public record LogStatus(
     List<Bucket> open,
     long messages,
     long bytes,
+    long entries,
     long newest,
     boolean newestSettled,
     long segments,

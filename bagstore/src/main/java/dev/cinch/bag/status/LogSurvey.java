@@ -32,6 +32,7 @@ import java.nio.file.NoSuchFileException;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.TreeMap;
 
 /**
  * Looks how a log is doing: by the ends of segments, by records and locks, and by the ends of data
@@ -40,6 +41,9 @@ import java.util.OptionalLong;
  */
 @CheckReturnValue
 public final class LogSurvey {
+  /** Of a bucket with one data file: the directory, that file, its prelock and its lock. */
+  private static final int ENTRIES_OF_BUCKET = 4;
+
   private final LogContext log;
   private final HorizonChain chain;
   private final Locks locks;
@@ -48,6 +52,7 @@ public final class LogSurvey {
   private long countedRecords;
   private long messagesBehind;
   private long bytesBehind;
+  private long entriesBehind;
   private long newestBehind = Long.MIN_VALUE;
 
   public LogSurvey(LogContext log) {
@@ -110,13 +115,20 @@ public final class LogSurvey {
     long settled = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     List<Bucket> open = open(settled);
     long newestOpen = newestOf(open);
+    long record = tip.map(t -> t.record().number()).orElse(0L);
+    long entries =
+        (long) (ENTRIES_OF_BUCKET - 1) * open.size()
+            + entriesBehind
+            + ENTRIES_OF_BUCKET * segments.standing()
+            + (record - segments.retired);
     long newestSettled = Math.max(newestBehind, segments.newest);
     return new LogStatus(
         settled,
-        tip.map(t -> t.record().number()).orElse(0L),
+        record,
         open,
         segments.messages + messagesBehind,
         segments.bytes + bytesBehind,
+        entries,
         Math.max(newestOpen, newestSettled),
         newestOpen <= newestSettled,
         segments.counted - segments.expired.segment(),
@@ -137,6 +149,7 @@ public final class LogSurvey {
       countedRecords = segments.lastRecord;
       messagesBehind = 0;
       bytesBehind = 0;
+      entriesBehind = 0;
       newestBehind = Long.MIN_VALUE;
     }
     long buckets = 0;
@@ -156,6 +169,7 @@ public final class LogSurvey {
 
   private void count(ClosedBucket listed) throws IOException {
     BucketLock lock = locks.readListed(listed).lock();
+    entriesBehind += ENTRIES_OF_BUCKET - 1 + lock.files().size();
     for (LockedFile file : lock.files()) {
       messagesBehind += file.messages();
       bytesBehind += file.validLength();
@@ -213,6 +227,13 @@ public final class LogSurvey {
     private Floor expired = Floor.none(log.id());
     private long counted;
     private long lastRecord;
+
+    /** Buckets of each segment behind the checkpoint: gc has not retired them. */
+    private final TreeMap<Long, Long> buckets = new TreeMap<>();
+
+    /** The records before this one are retired. */
+    private long retired;
+
     private long messages;
     private long bytes;
     private long newest = Long.MIN_VALUE;
@@ -221,11 +242,17 @@ public final class LogSurvey {
     /** Adds those up to a number that were not counted yet. */
     void countThrough(long number) throws IOException {
       Optional<Checkpoint> checkpoint = new HorizonChain(log).checkpoint();
+      long line = checkpoint.map(Checkpoint::segment).orElse(0L);
+      if (checkpoint.map(Checkpoint::number).orElse(0L) != retired) {
+        retired = checkpoint.orElseThrow().number();
+        buckets.headMap(line, true).clear();
+      }
       var marks = new SegmentMarks(log, checkpoint);
       Floor floor = new Segments(log).floor(checkpoint);
       if (!floor.equals(expired)) { // begin again with what is kept
         expired = floor;
         counted = floor.segment();
+        buckets.clear();
         lastRecord = floor.record();
         messages = 0;
         bytes = 0;
@@ -241,8 +268,15 @@ public final class LogSurvey {
           lastRecord = segment.header().lastRecord();
           to = segment.header().to();
           counted++;
+          if (counted > line && segment.trailer().buckets() > 0) {
+            buckets.put(counted, segment.trailer().buckets());
+          }
         }
       }
+    }
+
+    long standing() {
+      return buckets.values().stream().mapToLong(Long::longValue).sum();
     }
 
     /** Reads the last block of messages; nothing else says when the last one was. */

@@ -100,7 +100,7 @@ public final class AppendCommand implements Callable<Integer> {
   List<LeaseName> leases = new ArrayList<>();
 
   @Option(
-      names = "--lease-for",
+      names = {"--lease-for", "--for"},
       paramLabel = "DURATION",
       description =
           "How long leases last unless renewed, which happens by itself; 10s unless set, or as the"
@@ -142,6 +142,7 @@ public final class AppendCommand implements Callable<Integer> {
           "--lease needs a lease service: --server URL, or CINCH_SERVER; or --cell FILE", null);
     }
     Duration wait = waiting.checked();
+    LeaseOptions.checkNames(leases);
     if (!leased) {
       refuseWithoutLease("--wait");
       refuseWithoutLease("--lease-for");

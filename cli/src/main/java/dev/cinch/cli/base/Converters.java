@@ -39,6 +39,8 @@ public final class Converters {
     line.registerConverter(Permission.class, of(Permission::parse));
     line.registerConverter(Duration.class, of(Converters::duration));
     line.registerConverter(Moment.class, of(times::parse));
+    line.registerConverter(int.class, of(Converters::count));
+    line.registerConverter(Integer.class, of(Converters::count));
     line.registerConverter(Path.class, of(Converters::path));
     line.registerConverter(ServerAddresses.class, of(ServerAddresses::parse));
   }
@@ -112,6 +114,15 @@ public final class Converters {
       case "d" -> Duration.ofDays(n);
       default -> Duration.ofDays(Math.multiplyExact(n, 7L));
     };
+  }
+
+  private static int count(String text) {
+    try {
+      return Integer.parseInt(text);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(
+          "not a whole number: \"" + shown(text) + "\"; without a unit, at most 2147483647", e);
+    }
   }
 
   /** An empty one would be the current directory, which nobody means: a variable was not set. */

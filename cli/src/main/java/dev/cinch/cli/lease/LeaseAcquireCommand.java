@@ -116,6 +116,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
   @Override
   void ask(LeaseClient client, Printer printer) throws Exception {
     Duration wait = waiting.checked();
+    LeaseOptions.checkNames(names);
     if (holder != null) {
       try {
         OneLine.check("--holder", holder);

@@ -3,8 +3,10 @@ package dev.cinch.cli.lease;
 import dev.cinch.cli.base.CredentialOptions;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.ServerOptions;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.http.ServerAddresses;
 import java.nio.file.Path;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -44,6 +46,19 @@ public final class LeaseOptions {
       throw new Misuse("name a --server or a --cell, not both");
     }
     return LeasePlace.of(file);
+  }
+
+  /**
+   * Checks what a command line names.
+   *
+   * @throws Misuse if a lease is there twice: one of the two is most likely another's name
+   */
+  public static void checkNames(List<LeaseName> names) {
+    for (int i = 1; i < names.size(); i++) {
+      if (names.subList(0, i).contains(names.get(i))) {
+        throw new Misuse("lease " + names.get(i) + " is named twice");
+      }
+    }
   }
 
   /**

@@ -152,6 +152,7 @@ public final class LeaseRunCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     Duration wait = waiting.checked();
+    LeaseOptions.checkNames(names);
     RunningCommand running = RunningCommand.ofLauncher(io);
     if (running == null && !hasCommand) {
       throw new Misuse("name a command to run: cinch lease run LEASE... -- COMMAND");

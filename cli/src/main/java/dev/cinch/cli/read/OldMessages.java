@@ -7,6 +7,7 @@ import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.TimeRange;
+import dev.cinch.cli.base.Words;
 import dev.cinch.view.Expiry;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -36,7 +37,8 @@ public final class OldMessages {
       throws IOException {
     var expiry = new Expiry(log, keep);
     List<Path> paths = new ArrayList<>();
-    Expiry.Plan plan = deletions.dryRun ? expiry.plan(paths::add) : expiry.run(path -> {});
+    Expiry.Plan plan =
+        deletions.dryRun ? expiry.plan(paths::add) : expiry.runThroughLast(path -> {});
     deletions.paths(out, paths);
     if (!plan.moves() && plan.segments() == 0) {
       return plan.blocked();
@@ -45,10 +47,15 @@ public final class OldMessages {
         out,
         log.name(),
         "expired",
-        "%d segments (%d bytes); nothing before %s is kept"
-            .formatted(plan.segments(), plan.bytes(), Moment.text(plan.before())),
+        "%s messages in %d segments (%d bytes); nothing before %s is kept"
+            .formatted(
+                Words.count(plan.messages()),
+                plan.segments(),
+                plan.bytes(),
+                Moment.text(plan.before())),
         line ->
-            line.number("segments", plan.segments())
+            line.number("messages", plan.messages())
+                .number("segments", plan.segments())
                 .number("bytes", plan.bytes())
                 .time("before", plan.before()));
     return OptionalLong.empty();
@@ -58,7 +65,7 @@ public final class OldMessages {
   public static void tellBlocked(Log log, long before, Io io, String command) {
     io.say(
         command,
-        "%s: messages before %s are old enough, and stay until gc covers a later segment (cinch view build, cinch gc --retention)"
+        "%s: messages before %s are old enough, and stay until gc covers a later segment (cinch close, then cinch view build, then cinch gc --retention)"
             .formatted(log.name(), Moment.text(before)));
   }
 

@@ -1,5 +1,6 @@
 package dev.cinch.cli.serve;
 
+import dev.cinch.cli.base.Misuse;
 import dev.cinch.lease.time.TimeSource;
 
 /**
@@ -10,6 +11,14 @@ import dev.cinch.lease.time.TimeSource;
  * @param rate how much of its own time passes in a second, above 0
  */
 record PacedTime(TimeSource of, double rate) implements TimeSource {
+  /** The clocks themselves where the rate is 1. */
+  static TimeSource of(TimeSource clocks, double rate) {
+    if (!(rate >= 0.5 && rate <= 2)) {
+      throw new Misuse("--clock-rate is 0.5 to 2");
+    }
+    return rate == 1 ? clocks : new PacedTime(clocks, rate);
+  }
+
   @Override
   public long wallNanos() {
     return of.wallNanos();

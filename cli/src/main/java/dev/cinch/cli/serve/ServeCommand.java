@@ -2,6 +2,7 @@ package dev.cinch.cli.serve;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.InstanceFile;
+import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.ExitCode;
@@ -168,6 +169,14 @@ public final class ServeCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException, InterruptedException {
+    try {
+      return serve();
+    } catch (ClockException e) {
+      throw new IOException(e.getMessage(), e); // it may be right soon: units start it again then
+    }
+  }
+
+  private int serve() throws IOException, InterruptedException {
     if (port < 0 || port > 65_535) {
       throw new Misuse("a port is 0 to 65535, not " + port);
     }
@@ -198,13 +207,7 @@ public final class ServeCommand implements Callable<Integer> {
       access.requireTrusted(host + ":" + port, io);
     }
     requireName();
-    if (!(clockRate >= 0.5 && clockRate <= 2)) {
-      throw new Misuse("--clock-rate is 0.5 to 2");
-    }
-    TimeSource time = new SystemTime(clockOffset.toNanos());
-    if (clockRate != 1) {
-      time = new PacedTime(time, clockRate);
-    }
+    TimeSource time = PacedTime.of(new SystemTime(clockOffset.toNanos()), clockRate);
     access.keepTrail();
     Store opened = StoreOptions.open(store, time);
     if (opened != null) {

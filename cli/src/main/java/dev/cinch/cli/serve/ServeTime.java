@@ -2,7 +2,6 @@ package dev.cinch.cli.serve;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.store.StoreTimeSource;
-import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Words;
@@ -72,7 +71,7 @@ final class ServeTime {
    * Asks the sources, and goes on asking them in a thread.
    *
    * @param store null without one
-   * @throws Failure.Refusal if this machine's clock is not what they say
+   * @throws IOException if this machine's clock is not what they say
    */
   TimeBounds bounds(Io io, TimeSource time, @Nullable Store store) throws IOException {
     if (named.isEmpty()) {
@@ -99,11 +98,11 @@ final class ServeTime {
     return measured;
   }
 
-  private static void requireClock(TimeBound bound, long wall) throws Failure.Refusal {
+  private static void requireClock(TimeBound bound, long wall) throws IOException {
     TimeBound allowed = bound.wider(TimeBounds.ASSUMED_NANOS);
     if (bound.kind() == TimeBound.Kind.MEASURED && !allowed.contains(wall)) {
       long off = wall - bound.midpoint();
-      throw new Failure.Refusal(
+      throw new IOException(
           "this machine's clock is "
               + Words.span(off)
               + (off > 0 ? " ahead of" : " behind")

@@ -78,6 +78,13 @@ public final class StatusCommand implements Callable<Integer> {
           "Print numbers for Prometheus' node_exporter instead; exit code 0, whatever they are.")
   boolean prometheus;
 
+  @Option(
+      names = "--nagios",
+      description =
+          "Print one line for Nagios, Icinga and the like, and end with their codes: 0 good, 1"
+              + " warning, 2 critical, 3 unknown.")
+  boolean nagios;
+
   StatusCommand(Io io) {
     this.io = io;
   }
@@ -90,14 +97,16 @@ public final class StatusCommand implements Callable<Integer> {
     if (late.isNegative()) {
       throw new Misuse("--late is not negative");
     }
-    if (prometheus && (json.json || watch != null)) {
-      throw new Misuse("--prometheus goes with neither --json nor --watch");
+    if ((prometheus || nagios) && (json.json || watch != null)) {
+      throw new Misuse(
+          (nagios ? "--nagios" : "--prometheus") + " goes with neither --json nor --watch");
+    }
+    if (nagios) {
+      return NagiosCheck.run(io, this::look);
     }
     Store opened = store.open();
     var progress = new Progress(io);
-    var looker =
-        new StoreReport.Looker(
-            opened, server.credentials.get(), late, n -> progress.show(n, " buckets counted"));
+    StoreReport.Looker looker = looker(opened, progress);
     try (Output out = io.output()) {
       while (true) {
         StoreReport report = looker.look(logs, !noServer, server.server);
@@ -122,5 +131,14 @@ public final class StatusCommand implements Callable<Integer> {
         opened.context().time().sleepNanos(watch.toNanos());
       }
     }
+  }
+
+  private StoreReport look() throws IOException {
+    return looker(store.open(), new Progress(io)).look(logs, !noServer, server.server);
+  }
+
+  private StoreReport.Looker looker(Store opened, Progress progress) throws IOException {
+    return new StoreReport.Looker(
+        opened, server.credentials.get(), late, n -> progress.show(n, " buckets counted"));
   }
 }

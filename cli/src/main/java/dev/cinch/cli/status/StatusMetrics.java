@@ -49,6 +49,12 @@ final class StatusMetrics {
           "How far this machine's clock is ahead of the filesystem's.",
           report.clockOffset().getAsLong() / NANOS_PER_SECOND);
     }
+    if (report.free().isPresent()) {
+      one(
+          "cinch_store_free_bytes",
+          "What may still be written to the store's filesystem.",
+          report.free().getAsLong());
+    }
     describe("cinch_log_readable", "1 if the log can be read.");
     for (StoreReport.LogLine line : report.logs()) {
       value("cinch_log_readable", label(line), line.status() == null ? 0 : 1);
@@ -67,6 +73,7 @@ final class StatusMetrics {
     each("cinch_log_open_buckets", "Buckets that are not settled.", s -> s.open().size());
     each("cinch_log_messages", "Settled messages.", LogStatus::messages);
     each("cinch_log_bytes", "Size of what holds them.", LogStatus::bytes);
+    each("cinch_log_entries", "About how many files and directories it has.", LogStatus::entries);
     each("cinch_log_segments", "Segments.", LogStatus::segments);
     var newest = new ArrayList<StoreReport.LogLine>(readable);
     newest.removeIf(line -> line.status() == null || line.status().newest() == Long.MIN_VALUE);

@@ -16,7 +16,16 @@ import java.util.List;
 /** A {@link StoreReport} as text and as JSON. */
 final class StatusPrinter {
   private static final List<String> HEAD =
-      List.of("LOG", "SETTLED THROUGH", "LAG", "OPEN", "MESSAGES", "SIZE", "NEWEST", "SEGMENTS");
+      List.of(
+          "LOG",
+          "SETTLED THROUGH",
+          "LAG",
+          "OPEN",
+          "MESSAGES",
+          "SIZE",
+          "NEWEST",
+          "SEGMENTS",
+          "ENTRIES");
 
   private static final List<String> SHARD_HEAD =
       List.of("SHARD", "INSTANCE", "ADDRESS", "CEILING", "STATE");
@@ -62,6 +71,9 @@ final class StatusPrinter {
                       + (offset > 0 ? " ahead of" : " behind")
                       + " the filesystem's"));
     }
+    if (report.free().isPresent()) {
+      out.line("disk    " + Words.bytes(report.free().getAsLong()) + " free for this user");
+    }
     out.line("");
     var rows = new ArrayList<List<String>>();
     rows.add(HEAD);
@@ -98,7 +110,7 @@ final class StatusPrinter {
   private static List<String> row(StoreReport.LogLine line, long at) {
     LogStatus s = line.status();
     if (s == null) {
-      return List.of(line.name().toString(), "?", "?", "?", "?", "?", "?", "?");
+      return List.of(line.name().toString(), "?", "?", "?", "?", "?", "?", "?", "?");
     }
     boolean none = s.settledThrough() == Long.MIN_VALUE;
     return List.of(
@@ -111,7 +123,8 @@ final class StatusPrinter {
         s.newest() == Long.MIN_VALUE
             ? "-"
             : Words.span(at - s.newest()) + " ago" + (s.newestSettled() ? "" : ", open"),
-        Words.count(s.segments()));
+        Words.count(s.segments()),
+        Words.count(s.entries()));
   }
 
   static void json(Store store, StoreReport report, Output out) throws IOException {
@@ -130,6 +143,9 @@ final class StatusPrinter {
     json.end();
     if (report.clockOffset().isPresent()) {
       json.number("clockOffsetMs", report.clockOffset().getAsLong() / 1_000_000);
+    }
+    if (report.free().isPresent()) {
+      json.number("freeBytes", report.free().getAsLong());
     }
     if (report.server().isPresent()) {
       json(report.server().get(), json.object("server"));
@@ -196,6 +212,7 @@ final class StatusPrinter {
         .number("openBuckets", s.open().size())
         .number("messages", s.messages())
         .number("bytes", s.bytes())
+        .number("entries", s.entries())
         .timeIfAny("newest", s.newest());
     if (s.newest() != Long.MIN_VALUE) {
       json.flag("newestSettled", s.newestSettled());

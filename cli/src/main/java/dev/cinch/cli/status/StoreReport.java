@@ -19,6 +19,7 @@ import dev.cinch.lease.OneLine;
 import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.http.ServerAddresses;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -35,6 +36,8 @@ import org.slf4j.LoggerFactory;
  *
  * @param at the filesystem's now; this machine's where this user may not ask that
  * @param clockOffset how far this machine's clock is ahead of the filesystem's, nanoseconds
+ * @param free bytes that this user may still write to the store's filesystem; empty where it does
+ *     not say
  * @param server the one that was named, or that of a store without a shard map
  * @param shards the servers of a store with a shard map
  * @param logs in the order of their names
@@ -42,12 +45,16 @@ import org.slf4j.LoggerFactory;
 record StoreReport(
     long at,
     OptionalLong clockOffset,
+    OptionalLong free,
     Optional<LeaseServerLook.Found> server,
     Optional<ShardsLook> shards,
     List<LogLine> logs,
     List<Attention> attention) {
   /** How long past its grace period a bucket may stay open, as {@code --late} has it. */
   static final Duration LATE = Duration.ofMinutes(3);
+
+  /** With fewer free bytes a filesystem is full; what is left goes to whoever is first. */
+  private static final long FULL = 1 << 20;
 
   /** A log: how it is, or why nobody can tell. */
   record LogLine(LogName name, @Nullable LogStatus status) {}
@@ -59,6 +66,7 @@ record StoreReport(
   enum Kind {
     DAMAGE,
     UNREADABLE,
+    DISK,
     CLOSER,
     INTENT,
     CLOCK,
@@ -68,7 +76,7 @@ record StoreReport(
   /** The same with so many logs at most. */
   StoreReport first(int most) {
     List<LogLine> some = logs.subList(0, Math.min(most, logs.size()));
-    return new StoreReport(at, clockOffset, server, shards, some, attention);
+    return new StoreReport(at, clockOffset, free, server, shards, some, attention);
   }
 
   /** The exit code: damage first, then what can't be had. */
@@ -120,6 +128,13 @@ record StoreReport(
       OptionalLong offset = offset();
       long at = store.context().time().wallNanos() - offset.orElse(0);
       offset.ifPresent(o -> judgeClock(o, attention));
+      OptionalLong free = free();
+      if (free.orElse(Long.MAX_VALUE) < FULL) {
+        String why =
+            "the filesystem is full, %s are free: appends and closers wait; make room, or delete"
+                + " what segments hold twice (cinch view build, cinch gc)";
+        attention.add(new Attention(Kind.DISK, null, why.formatted(Words.bytes(free.getAsLong()))));
+      }
       for (LogName name : only.isEmpty() ? store.permittedLogs() : only) {
         look(name, at, !only.isEmpty(), logs, attention);
       }
@@ -157,7 +172,7 @@ record StoreReport(
                                   null,
                                   "the lease server's time sources: " + OneLine.of(p, 300)))));
       attention.sort((a, b) -> a.kind().compareTo(b.kind()));
-      return new StoreReport(at, offset, found, shards, logs, attention);
+      return new StoreReport(at, offset, free, found, shards, logs, attention);
     }
 
     /** What anybody may have left where servers look for each other. */
@@ -191,6 +206,16 @@ record StoreReport(
         Kind kind = failure.code() == ExitCode.DAMAGE ? Kind.DAMAGE : Kind.SERVER;
         attention.add(new Attention(kind, null, failure.line()));
         return Optional.empty();
+      }
+    }
+
+    private OptionalLong free() {
+      try {
+        return OptionalLong.of(
+            Files.getFileStore(store.context().layout().root()).getUsableSpace());
+      } catch (IOException | UnsupportedOperationException e) {
+        LOG.debug("the filesystem does not say how much is free", e);
+        return OptionalLong.empty();
       }
     }
 

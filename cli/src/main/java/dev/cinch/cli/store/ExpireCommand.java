@@ -23,9 +23,9 @@ import picocli.CommandLine.Option;
     name = "expire",
     description = {
       "Delete a log's oldest messages for good, whole segments of them.",
-      "Only segments that gc covers go, and the last of these stays: see cinch view build and cinch"
-          + " gc. The newest messages of a segment decide when it goes. Reads that begin before"
-          + " what is kept say so."
+      "Only segments that gc covers go: see cinch view build and cinch gc. The newest messages of a"
+          + " segment decide when it goes. The last one goes once something was settled behind it,"
+          + " if only idle time. Reads that begin before what is kept say so."
     },
     footer = {"", "Example:", "  cinch expire --log jobs --keep 90d --dry-run"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields

@@ -11,13 +11,13 @@ import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreCeilings;
 import dev.cinch.bag.store.StoreContext;
+import dev.cinch.cli.base.Confirmation;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.CreateOption;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
-import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.ServerOptions;
 import dev.cinch.cli.base.StoreOptions;
@@ -26,7 +26,6 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.http.ShardRouter;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -118,7 +117,6 @@ public final class LogCommand {
   static final class Remove implements Callable<Integer> {
     private static final String COMMAND = "cinch log rm";
     private static final int PAGE = 1_000;
-    private static final int LONGEST_ANSWER = 200;
 
     private final Io io;
 
@@ -157,7 +155,11 @@ public final class LogCommand {
             "this store confirms late: its writers would not see that the log is removed");
       }
       refuseUnderLeases(opened.context(), log, now);
-      confirm();
+      Confirmation.ask(
+          io,
+          name.value(),
+          yes == null ? null : yes.value(),
+          "This deletes all messages of the log for good.");
       HorizonChain.Link unused = log.horizon().end();
       Removal removal = new RemovedLogs(opened.context()).bury(log.context());
       try (Output out = io.output()) {
@@ -207,37 +209,6 @@ public final class LogCommand {
         if (page.isEmpty()) {
           return Optional.empty();
         }
-      }
-    }
-
-    private void confirm() throws IOException {
-      if (yes != null) {
-        if (!yes.equals(name)) {
-          throw new Misuse("--yes names another log: " + yes + ", not " + name);
-        }
-        return;
-      }
-      if (!io.terminal()) {
-        throw new Misuse("without a terminal to ask on, name the log twice: --yes " + name);
-      }
-      ask("This deletes all messages of the log for good. Its name: ");
-      ask("Its name once more: ");
-    }
-
-    private void ask(String question) throws IOException {
-      io.err().print(question);
-      io.err().flush();
-      var answer = new StringBuilder();
-      int b = io.in().read();
-      while (b >= 0 && b != '\n' && answer.length() < LONGEST_ANSWER) {
-        answer.append((char) b);
-        b = io.in().read();
-      }
-      String text =
-          new String(
-              answer.toString().getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
-      if (!text.strip().equals(name.value())) {
-        throw new Failure.Refusal("that is not the name; nothing was removed");
       }
     }
   }

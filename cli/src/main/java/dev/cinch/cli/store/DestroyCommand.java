@@ -1,0 +1,217 @@
+package dev.cinch.cli.store;
+
+import dev.cinch.bag.NotAStoreException;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Names;
+import dev.cinch.bag.store.StoreCeilings;
+import dev.cinch.cli.base.Confirmation;
+import dev.cinch.cli.base.Converters.Moment;
+import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.Failure;
+import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.JsonOption;
+import dev.cinch.cli.base.Output;
+import dev.cinch.cli.base.Progress;
+import dev.cinch.cli.base.StoreOptions;
+import dev.cinch.lease.time.SystemTime;
+import java.io.IOException;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.PosixFilePermission;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Deletes a store. */
+@Command(
+    name = "destroy",
+    description = {
+      "Delete a store with all its logs, for good.",
+      "It asks for the name of the directory twice; a script gives it with --yes. It refuses (exit"
+          + " code 3) while leases may be held: end the lease server first, and wait for as long as"
+          + " leases last. Other commands find no store as soon as it begins. One that was"
+          + " interrupted goes on where it is run again. What is not Cinch's stays."
+    },
+    footer = {"", "Example:", "  cinch destroy /mnt/shared/store"})
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+public final class DestroyCommand implements Callable<Integer> {
+  private static final String COMMAND = "cinch destroy";
+
+  private final Io io;
+
+  @Mixin JsonOption json;
+
+  @Option(
+      names = "--yes",
+      paramLabel = "NAME",
+      description = "The directory's name once more, in place of the two questions.")
+  @Nullable String yes;
+
+  @Parameters(paramLabel = "DIR", description = "The store's directory; CINCH_STORE is not asked.")
+  Path directory;
+
+  DestroyCommand(Io io) {
+    this.io = io;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    Path root = directory.toRealPath();
+    var layout = new StoreLayout(root);
+    boolean begun = Files.exists(layout.destroyed()) && !Files.exists(layout.settings());
+    if (!begun) {
+      refuseUnderLeases(StoreOptions.open(root, SystemTime.INSTANCE));
+    }
+    String name = String.valueOf(root.getFileName());
+    Confirmation.ask(io, name, yes, "This deletes all logs of the store " + root + " for good.");
+    if (!begun) {
+      Files.move(layout.settings(), layout.destroyed(), StandardCopyOption.ATOMIC_MOVE);
+    }
+    var sweep = new Sweep(new Progress(io));
+    for (Path each : entries(root)) {
+      if (isOurs(each)) {
+        Files.walkFileTree(each, sweep);
+      }
+    }
+    sweep.progress.end();
+    if (sweep.why != null) {
+      throw new IOException(
+          "%d files and directories can't be deleted, the first %s; run it again as the user that owns them"
+              .formatted(sweep.failed, Failure.of(sweep.why).line()),
+          sweep.why);
+    }
+    Files.delete(layout.destroyed());
+    List<Path> left = entries(root);
+    if (left.isEmpty()) {
+      removed(root);
+    } else {
+      io.say(COMMAND, "left what is not Cinch's: " + left.get(0) + more(left.size() - 1));
+    }
+    try (Output out = io.output()) {
+      json.print(
+          out,
+          "deleted the store " + root + ", " + sweep.deleted + " files and directories",
+          line -> line.text("directory", root.toString()).number("deleted", sweep.deleted));
+    }
+    return ExitCode.GOOD;
+  }
+
+  private static void refuseUnderLeases(@Nullable Store store) throws IOException {
+    if (store == null) {
+      throw new NotAStoreException("no directory was named");
+    }
+    OptionalLong ceiling = StoreCeilings.of(store.context()).highestOfAll();
+    if (ceiling.isPresent() && ceiling.getAsLong() > store.context().checkedNow()) {
+      throw new Failure.Refusal(
+          "leases may be held until %s: end the lease server, and wait until then"
+              .formatted(Moment.text(ceiling.getAsLong())));
+    }
+  }
+
+  private static boolean isOurs(Path entry) {
+    String name = String.valueOf(entry.getFileName());
+    return StoreLayout.NAMES.contains(name) || Names.isTemporary(name);
+  }
+
+  private static List<Path> entries(Path root) throws IOException {
+    try (Stream<Path> entries = Files.list(root)) {
+      return entries.sorted().toList();
+    }
+  }
+
+  private void removed(Path root) {
+    try {
+      Files.delete(root);
+    } catch (IOException e) { // a mount, or above it nobody may write
+      io.say(COMMAND, root + " is empty, and stays: " + Failure.of(e).line());
+    }
+  }
+
+  private static String more(int others) {
+    return others == 0 ? "" : " and " + others + " more";
+  }
+
+  /** Deletes what it walks, follows no link, and opens directories that closing has closed. */
+  private static final class Sweep extends SimpleFileVisitor<Path> {
+    private static final Set<PosixFilePermission> MINE =
+        Set.of(
+            PosixFilePermission.OWNER_READ,
+            PosixFilePermission.OWNER_WRITE,
+            PosixFilePermission.OWNER_EXECUTE);
+
+    private final Progress progress;
+    private long deleted;
+    private long failed;
+    private @Nullable IOException why;
+
+    Sweep(Progress progress) {
+      this.progress = progress;
+    }
+
+    @Override
+    public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes) {
+      if (!Files.isWritable(directory)) {
+        try {
+          Files.setPosixFilePermissions(directory, MINE);
+        } catch (IOException e) {
+          note(e);
+          return FileVisitResult.SKIP_SUBTREE;
+        }
+      }
+      return FileVisitResult.CONTINUE;
+    }
+
+    @Override
+    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+      delete(file);
+      return FileVisitResult.CONTINUE;
+    }
+
+    @Override
+    public FileVisitResult visitFileFailed(Path file, IOException e) {
+      note(e);
+      return FileVisitResult.CONTINUE;
+    }
+
+    @Override
+    public FileVisitResult postVisitDirectory(Path directory, @Nullable IOException e) {
+      delete(directory);
+      return FileVisitResult.CONTINUE;
+    }
+
+    private void delete(Path path) {
+      try {
+        if (Files.deleteIfExists(path)) {
+          progress.show(++deleted, " files and directories deleted");
+        }
+      } catch (DirectoryNotEmptyException e) {
+        if (why == null) {
+          note(e);
+        }
+      } catch (IOException e) {
+        note(e);
+      }
+    }
+
+    private void note(IOException e) {
+      if (!(e instanceof NoSuchFileException)) {
+        failed++;
+        why = why == null ? e : why;
+      }
+    }
+  }
+}
