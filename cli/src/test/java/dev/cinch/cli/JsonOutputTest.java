@@ -42,6 +42,7 @@ final class JsonOutputTest {
       byte[] noText = {(byte) 0xff, '\n'};
       lines("cinch append", cinch.feed(noText, "append", "--log=jobs", "--json").ended(0));
       lines("cinch append", append(cinch, "b\n", "--lease=jobs/1"));
+      lines("cinch append", append(cinch, "a\n\u00e4\nb\nc\n", "--lease=jobs/1", "--resume"));
       lines("cinch cat", cinch.run("cat", "--log=jobs", "--live", "--json").ended(0));
       cinch.settled("old", "x\ny\n");
       lines("cinch close", cinch.run("close", "--through", "-1m", "--json").ended(0));

@@ -6,6 +6,7 @@ import dev.cinch.bag.LogRemovedException;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseRefusedException;
@@ -104,6 +105,23 @@ final class Fencing {
     if (!fence.isNone() && fence.logs().contains(log.id())) {
       advance(holding, log, fence.upTo());
     }
+  }
+
+  /** {@link Session#settleEarlier}, of one grant. */
+  long settleEarlier(Holding holding, Log log)
+      throws LeaseRefusedException, IOException, InterruptedException {
+    long last = holding.lowerBound(); // F1: what earlier holders wrote is not above it
+    if (!holding.isOwn()) {
+      // Others hold it too, and one may have been killed: no clock has given a later timestamp yet.
+      StoreSettings s = log.context().store().settings();
+      long ahead = s.clockAheadMs() * 1_000_000 + s.timestampDistanceNanos();
+      last = Math.max(last, log.context().store().now() + ahead);
+    }
+    if (last == Long.MIN_VALUE) {
+      return last;
+    }
+    advance(holding, log, last + 1);
+    return last + 1;
   }
 
   private void advance(Holding holding, Log log, long to)

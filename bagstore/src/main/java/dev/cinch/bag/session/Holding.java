@@ -4,7 +4,9 @@ import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
@@ -14,9 +16,13 @@ import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongBinaryOperator;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** What a session remembers of one grant. Thread-safe. */
 final class Holding {
+  private static final Logger LOG = LoggerFactory.getLogger(Holding.class);
+
   // Made with the class: noting what was written must not fail for want of memory.
   private static final LongBinaryOperator MAX = Math::max;
   private static final LongBinaryOperator MIN = Math::min;
@@ -117,6 +123,15 @@ final class Holding {
         watermark < lowest.get() ? OptionalLong.empty() : OptionalLong.of(watermark),
         fenced,
         where == null ? List.of() : List.of(where));
+  }
+
+  /** The others may go by a later instance, where the next renewal would have resumed them. */
+  void askWhoAnswers() {
+    try {
+      Grant unused = lease().renew(LogSet.NONE);
+    } catch (LeaseRefusedException | LeaseUnavailableException e) {
+      LOG.debug("before they are left: {}", e.toString());
+    }
   }
 
   /** The logs that every one of its leases permits to write to, as far as a name is asked for. */

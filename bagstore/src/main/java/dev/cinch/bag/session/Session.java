@@ -18,7 +18,6 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.LogSet;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.LeaseKeeper;
@@ -220,10 +219,27 @@ public final class Session implements AutoCloseable {
    */
   public PendingReceipt submit(Log log, byte[] payload, int offset, int length, boolean needsThread)
       throws MessageRefusedException {
+    return submit(log, payload, offset, length, needsThread, null);
+  }
+
+  /**
+   * As {@link #submit(Log, byte[], int, int, boolean)}, behind another message of the same log:
+   * this one is in the log only if that is.
+   *
+   * @param behind as for {@link dev.cinch.bag.write.LogWriter}
+   */
+  public PendingReceipt submit(
+      Log log,
+      byte[] payload,
+      int offset,
+      int length,
+      boolean needsThread,
+      @Nullable PendingReceipt behind)
+      throws MessageRefusedException {
     // Nothing may get a timestamp once a release has begun to state the watermark.
     submitting.lock();
     try {
-      return submitHeld(log, payload, offset, length, needsThread);
+      return submitHeld(log, payload, offset, length, needsThread, behind);
     } finally {
       submitting.unlock();
       tidings.tell();
@@ -231,12 +247,18 @@ public final class Session implements AutoCloseable {
   }
 
   private PendingReceipt submitHeld(
-      Log log, byte[] payload, int offset, int length, boolean needsThread)
+      Log log,
+      byte[] payload,
+      int offset,
+      int length,
+      boolean needsThread,
+      @Nullable PendingReceipt behind)
       throws MessageRefusedException {
     LogWriter writer = writers.writer(log);
     Stamped stamped = permitting(log);
     boolean unused = used.add(writer);
-    PendingReceipt pending = writer.submit(stamped.stamp(), payload, offset, length, needsThread);
+    PendingReceipt pending =
+        writer.submit(stamped.stamp(), payload, offset, length, needsThread, behind);
     List<Holding> under = stamped.holdings();
     for (int i = 0; i < under.size(); i++) { // no iterator: what takes no memory can't fail here
       under.get(i).wrote(pending.timestamp());
@@ -288,6 +310,23 @@ public final class Session implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw new MessageRefusedException("interrupted before anything was written");
     }
+  }
+
+  /**
+   * Waits until all is settled that was written to a log under the names of the leases held, before
+   * they were taken: by earlier holders, and under leases that were joined by everybody until now.
+   *
+   * @return the time before which that is, nanoseconds since the Unix epoch; {@link Long#MIN_VALUE}
+   *     if nothing was
+   * @throws LeaseRefusedException {@code NOT_HELD} if the leases were lost meanwhile
+   */
+  public long settleEarlier(Log log)
+      throws LeaseRefusedException, IOException, InterruptedException {
+    long end = Long.MIN_VALUE;
+    for (Holding h : holdings) {
+      end = Math.max(end, fencing.settleEarlier(h, log));
+    }
+    return end;
   }
 
   /**
@@ -348,7 +387,7 @@ public final class Session implements AutoCloseable {
         throw new IllegalStateException("no grant was joined");
       }
       Holding last = all.get(all.size() - 1);
-      askWhoAnswers(last.lease());
+      last.askWhoAnswers();
       OptionalLong highest = OptionalLong.empty();
       for (Holding h : all) {
         if (h.isOwn() || !h.lease().id().equals(last.lease().id())) {
@@ -364,15 +403,6 @@ public final class Session implements AutoCloseable {
       return new Left(highest, last.lease().witnesses().get(0).witness().instance());
     } finally {
       releasing.unlock();
-    }
-  }
-
-  /** The others may go by a later instance, where the next renewal would have resumed them. */
-  private static void askWhoAnswers(HeldLease lease) {
-    try {
-      Grant unused = lease.renew(LogSet.NONE);
-    } catch (LeaseRefusedException | LeaseUnavailableException e) {
-      LOG.debug("before they are left: {}", e.toString());
     }
   }
 

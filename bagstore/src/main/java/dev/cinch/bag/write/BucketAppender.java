@@ -121,6 +121,11 @@ final class BucketAppender {
     return why(unknown, "the bucket is being closed");
   }
 
+  /** Of a batch that is to follow another one, which is not there. */
+  static Attempt cutOff() {
+    return rejected("a message that it has to follow is not there");
+  }
+
   /** Writes no more to its file. An append afterwards begins anew. */
   void release() {
     BucketFile file = current;

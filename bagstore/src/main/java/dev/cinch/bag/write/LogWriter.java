@@ -125,6 +125,25 @@ public final class LogWriter implements AutoCloseable {
   public PendingReceipt submit(
       LeaseStamp stamp, byte[] payload, int offset, int length, boolean needsThread)
       throws MessageRefusedException {
+    return submit(stamp, payload, offset, length, needsThread, null);
+  }
+
+  /**
+   * As {@link #submit(LeaseStamp, byte[], int, int, boolean)}, behind another message: this one is
+   * in the log only if that is, and comes after it. A chain of them is in the log up to one
+   * message, whatever ends the process, and is rejected from there on.
+   *
+   * @param behind of this writer; null: none
+   * @throws MessageRefusedException likewise
+   */
+  public PendingReceipt submit(
+      LeaseStamp stamp,
+      byte[] payload,
+      int offset,
+      int length,
+      boolean needsThread,
+      @Nullable PendingReceipt behind)
+      throws MessageRefusedException {
     int unused = Objects.checkFromIndexSize(offset, length, payload.length);
     PendingBatch.refuseIfTooLong(stamp, length, messageLimit);
     lock.lock();
@@ -138,9 +157,16 @@ public final class LogWriter implements AutoCloseable {
       }
       long timestamp = timestamp(stamp);
       PendingBatch last = queue.peekLast();
+      PendingBatch ahead = behind == null ? null : behind.batch();
       boolean joins =
-          last != null && last.bucket.contains(timestamp) && last.hasRoom(stamp, length);
+          last != null
+              && last.bucket.contains(timestamp)
+              && last.hasRoom(stamp, length)
+              && (ahead == null || ahead == last || ahead.isCommitted());
       PendingBatch batch = joins ? last : newBatch(timestamp);
+      if (!joins) {
+        batch.behind = ahead;
+      }
       long before = batch.bytes;
       var receipt = new PendingReceipt(this, batch, batch.count, timestamp);
       batch.add(timestamp, stamp, payload, offset, length);
@@ -178,38 +204,27 @@ public final class LogWriter implements AutoCloseable {
    * Step 1: above the lower bound, below the upper one, within the allowed distance of the clock.
    */
   private long timestamp(LeaseStamp stamp) throws MessageRefusedException {
-    boolean interrupted = false;
     // What is older than the log may be from before a fence that was made before the log was.
     long lower =
         stamp == LeaseStamp.NONE ? Long.MIN_VALUE : Math.max(stamp.lowerBound(), log.created());
+    return timestamps.next(taken, stamp, lower, distance, this::pause);
+  }
+
+  /** Without the lock: others go on meanwhile. */
+  private void pause(long nanos) throws MessageRefusedException {
+    boolean interrupted = false;
+    lock.unlock();
     try {
-      while (true) {
-        long timestamp = timestamps.next(taken, lower, stamp.upperBound(), distance);
-        if (timestamp != Timestamps.WAIT) {
-          if (timestamp >= stamp.upperBound()) {
-            throw stamp.tooLate(timestamp);
-          }
-          return timestamp;
-        }
-        long wait = timestamps.waitNanos(lower, distance);
-        if (lower + 1 >= stamp.upperBound()) {
-          throw stamp.noTimestamp(lower);
-        }
-        lock.unlock(); // pause for a while instead of writing far into the future
-        try {
-          log.store().time().sleepNanos(Math.min(wait, CLOCK_LOOK_NANOS));
-        } catch (InterruptedException e) {
-          interrupted = true;
-        } finally {
-          lock.lock();
-        }
-        refuseIfClosed();
-      }
+      log.store().time().sleepNanos(Math.min(nanos, CLOCK_LOOK_NANOS));
+    } catch (InterruptedException e) {
+      interrupted = true;
     } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+      lock.lock();
     }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    refuseIfClosed();
   }
 
   /** What waits to be written, in bytes. */
@@ -325,12 +340,14 @@ public final class LogWriter implements AutoCloseable {
     writing = batch;
     boolean interrupted = false;
     try {
+      boolean cutOff = batch.behind != null && !batch.behind.isCommitted();
+      batch.behind = null; // or each would keep all that came before it
       lock.unlock();
       Attempt attempt;
       try {
         interrupted =
             Thread.interrupted(); // a channel would be closed by it, and the append made slow
-        attempt = appender.append(batch);
+        attempt = cutOff ? BucketAppender.cutOff() : appender.append(batch);
       } finally {
         lock.lock();
         writing = null;
@@ -414,27 +431,10 @@ public final class LogWriter implements AutoCloseable {
     if (closed) {
       work.signalAll(); // the writer's thread ends when the queue is empty, whoever emptied it
     }
-    if (wakeWriter() || PendingBatch.unresolved(unclear) != null) {
+    if (PendingBatch.wakeWriter(queue) || PendingBatch.unresolved(unclear) != null) {
       startBackground();
       work.signal();
     }
-  }
-
-  /**
-   * Whoever waits for a batch commits those before it too.
-   *
-   * @return whether it takes the writer's own thread
-   */
-  private boolean wakeWriter() {
-    boolean needsThread = false;
-    for (PendingBatch b : queue) {
-      if (b.waiters > 0) {
-        b.done.signal();
-        return false;
-      }
-      needsThread |= b.needsThread;
-    }
-    return needsThread;
   }
 
   /**

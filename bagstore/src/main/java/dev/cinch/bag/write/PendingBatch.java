@@ -49,6 +49,9 @@ final class PendingBatch {
   /** What is known of it while only the closed bucket can tell its fate; null before. */
   BucketAppender.Attempt.@Nullable Unknown unclear;
 
+  /** The batch without which it is not to be written; null: none, or it was looked at. */
+  @Nullable PendingBatch behind;
+
   /** Whether somebody looks after its verdict. */
   boolean resolving;
 
@@ -103,8 +106,30 @@ final class PendingBatch {
     return found;
   }
 
+  /**
+   * Wakes whoever waits for one of those to be written: he commits those before it too.
+   *
+   * @return whether it takes the writer's own thread
+   */
+  static boolean wakeWriter(Iterable<PendingBatch> queue) {
+    boolean needsThread = false;
+    for (PendingBatch b : queue) {
+      if (b.waiters > 0) {
+        b.done.signal();
+        return false;
+      }
+      needsThread |= b.needsThread;
+    }
+    return needsThread;
+  }
+
   private static ByteBuffer allocate(int capacity) {
     return ByteBuffer.allocateDirect(capacity).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  /** Whether it is in the log for certain. */
+  boolean isCommitted() {
+    return outcome instanceof Outcome.Committed;
   }
 
   /** Whether a message of this length, under this stamp, still belongs into it. */

@@ -18,6 +18,10 @@ public final class PendingReceipt {
     this.timestamp = timestamp;
   }
 
+  PendingBatch batch() {
+    return batch;
+  }
+
   /** The timestamp that it was given. */
   public long timestamp() {
     return timestamp;

@@ -94,6 +94,22 @@ final class SessionJoinTest extends SessionRig {
     assertThrows(LeaseRefusedException.class, () -> session.join(grant.id(), 1, LEASE));
   }
 
+  /** One that was killed may have left what nobody knows the fate of. */
+  @Test
+  void whatOthersWroteUnderASharedGrantCanBeSettled() throws Exception {
+    Grant grant = acquire("head");
+    Store store = store("m1");
+    Session killed = session(store);
+    killed.join(grant.id(), 1, LEASE);
+    long last = committed(killed.append(store.log(Rig.JOBS), bytes("a"))).timestamp();
+    Store other = store("m2");
+    Session session = session(other);
+    session.join(grant.id(), 1, LEASE);
+    long end = session.settleEarlier(other.log(Rig.JOBS));
+    assertTrue(end > last);
+    assertTrue(other.log(Rig.JOBS).reader().settledThrough() >= end);
+  }
+
   /** Others renew it meanwhile. What gives it back has to know of all that was written here. */
   @Test
   void l14_whatWasWrittenBeforeLeasesLapsedHereIsToldByWhoLeaves() throws Exception {

@@ -344,6 +344,24 @@ class SessionRulesTest extends SessionRig {
   }
 
   @Test
+  void whatEarlierHoldersWroteCanBeSettled() throws Exception {
+    Store a = store("a");
+    long last;
+    try (Session session = Session.open(a, service, "a")) {
+      session.acquire(NAMES, LEASE);
+      assertEquals(Long.MIN_VALUE, session.settleEarlier(a.log(Rig.JOBS)), "the first holder");
+      last = committed(session.append(a.log(Rig.JOBS), bytes("m"))).timestamp();
+    }
+    Store b = store("b");
+    try (Session session = Session.open(b, service, "b")) {
+      session.acquire(NAMES, LEASE);
+      assertTrue(b.log(Rig.JOBS).reader().settledThrough() <= last);
+      assertEquals(last + 1, session.settleEarlier(b.log(Rig.JOBS)));
+      assertTrue(b.log(Rig.JOBS).reader().settledThrough() > last);
+    }
+  }
+
+  @Test
   void l2_releaseWaitsForEveryVerdict() throws Exception {
     var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
     Store a = store(fs, rig.time, "a");

@@ -530,6 +530,41 @@ class LogWriterTest {
     assertEquals("the writer is closed", refused.getMessage());
   }
 
+  /** Also where that turns out to be there: then it is sent again, and comes after it. */
+  @Test
+  void whatFollowsAMessageOfUnclearFateIsRejected() throws Exception {
+    var forced = new AtomicBoolean();
+    fs.before(
+        op -> {
+          if (op.is(Kind.FORCE, ".log") && forced.compareAndSet(false, true)) {
+            throw new IOException("made by a test");
+          }
+        });
+    PendingReceipt first = submit("first");
+    PendingReceipt beside = behind("beside", first);
+    rig.time.advanceNanos(log.context().bucketWidth()); // another bucket, so another batch
+    PendingReceipt second = behind("second", beside);
+    PendingReceipt third = behind("third", second);
+    PendingReceipt other = submit("other");
+    assertInstanceOf(Receipt.Rejected.class, third.await());
+    assertInstanceOf(Receipt.Rejected.class, second.await());
+    assertInstanceOf(Receipt.Rejected.class, other.await(), "of one batch with them");
+    assertInstanceOf(Receipt.Committed.class, beside.await());
+    assertInstanceOf(Receipt.Committed.class, first.await());
+    rig.time.advanceNanos(log.context().bucketWidth());
+    assertInstanceOf(Receipt.Committed.class, behind("second", beside).await());
+    rig.settle(log);
+    assertEquals(
+        List.of("first", "beside", "second"),
+        Ledger.settled(log).stream().map(Ledger.Found::text).toList());
+    assertEquals(0, writer.queuedBytes());
+  }
+
+  private PendingReceipt behind(String text, PendingReceipt before) throws MessageRefusedException {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    return writer.submit(LeaseStamp.NONE, bytes, 0, bytes.length, false, before);
+  }
+
   private PendingReceipt submit(String text) throws MessageRefusedException {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     return writer.submit(LeaseStamp.NONE, bytes, 0, bytes.length, false);

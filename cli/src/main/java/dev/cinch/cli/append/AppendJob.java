@@ -1,16 +1,12 @@
 package dev.cinch.cli.append;
 
-import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.bag.write.PendingReceipt;
 import dev.cinch.cli.base.Failure;
-import dev.cinch.cli.base.JsonLines;
-import dev.cinch.cli.base.MessageJson;
 import dev.cinch.cli.base.Output;
 import java.io.IOException;
 import java.io.InputStream;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
@@ -19,6 +15,10 @@ import org.jspecify.annotations.Nullable;
  * Appends lines as messages: one thread reads and submits, another takes the receipts, so that a
  * slow producer gets its receipts at once and a fast one never waits for each. A third waits for
  * both, so that input that does not come stops nobody from ending the job.
+ *
+ * <p>One that may be resumed hands over each line behind the one before. If one is rejected, so are
+ * all after it. They are sent again from there on while the reader waits, so the log has the
+ * input's first lines, in order, whenever the process ends.
  */
 final class AppendJob {
   /** How often a rejected message is sent again (rule A3). */
@@ -27,39 +27,69 @@ final class AppendJob {
   /** Reads on their way; with the reader's block size this bounds memory. */
   private static final int MAX_QUEUED = 32;
 
-  private static final int MAX_TOLD = 20;
-
   private final Submitter submitter;
   private final int limit;
   private final Ending ending;
-  private final @Nullable Output receipts;
-  private final @Nullable JsonLines json;
+  private final LineFates fates;
   private final ArrayBlockingQueue<Sent> queue = new ArrayBlockingQueue<>(MAX_QUEUED);
-  private final List<Long> failedLines = new ArrayList<>();
   private final CountDownLatch inputOver = new CountDownLatch(1);
   private final Object taking = new Object();
+  private final @Nullable Resumption resumption;
   private volatile boolean stopped;
   private volatile boolean ended;
   private volatile @Nullable String lostWhy;
   private volatile @Nullable Throwable failure;
   private volatile @Nullable Throwable inputFailure;
-  private long committed;
-  private long failed;
-  private String firstReason = "";
-  private @Nullable DataFileName lastFile;
-  private String lastFileText = "";
+
+  /** The last message handed over by the reader, which the next one follows. */
+  private @Nullable Pending last;
+
+  /** Reads that were handed over; the reader's. */
+  private long handed;
+
+  /** Of these, how many have their fates; guarded by {@link #turn}, as is what follows. */
+  private long finished;
+
+  /** Whether one was rejected, so that all that is on its way is. */
+  private boolean broken;
+
+  private final Object turn = new Object();
 
   /** A message on its way. */
   @FunctionalInterface
   interface Pending {
     /** Waits for its definite fate. */
     Receipt await();
+
+    /** The library's, if it was handed to that. */
+    default @Nullable PendingReceipt receipt() {
+      return null;
+    }
+
+    /** As the library has it. */
+    static Pending of(PendingReceipt receipt) {
+      return new Pending() {
+        @Override
+        public Receipt await() {
+          return receipt.await();
+        }
+
+        @Override
+        public PendingReceipt receipt() {
+          return receipt;
+        }
+      };
+    }
   }
 
   /** Where messages go; what it gives waits for the receipt. */
   @FunctionalInterface
   interface Submitter {
-    Pending submit(byte[] bytes, int offset, int length) throws MessageRefusedException;
+    /**
+     * @param behind what it is to follow, or to be rejected; null: nothing
+     */
+    Pending submit(byte[] bytes, int offset, int length, @Nullable Pending behind)
+        throws MessageRefusedException;
   }
 
   /** Why a log takes no message any more. */
@@ -70,9 +100,24 @@ final class AppendJob {
   }
 
   /** Lines of one read and what was said when they were handed over. */
-  private record Sent(LineReader.Lines lines, @Nullable Pending[] pending, @Nullable String[] why) {
-    static final Sent END =
-        new Sent(new LineReader.Lines(new byte[0], 0), new Pending[0], new @Nullable String[0]);
+  private record Sent(
+      LineReader.Lines lines,
+      @Nullable Pending[] pending,
+      @Nullable String[] why,
+      @Nullable Receipt[] before) {
+    static final Sent END = of(new LineReader.Lines(new byte[0], 0), new @Nullable Receipt[0]);
+
+    /**
+     * @param before of lines that were appended before; empty: none was
+     */
+    static Sent of(LineReader.Lines lines, @Nullable Receipt[] before) {
+      int n = lines.count();
+      return new Sent(lines, new @Nullable Pending[n], new @Nullable String[n], before);
+    }
+
+    @Nullable Receipt earlier(int i) {
+      return i < before.length ? before[i] : null;
+    }
   }
 
   /**
@@ -80,13 +125,20 @@ final class AppendJob {
    * @param ending looked at where messages stay rejected, so that it does not go on with a log that
    *     was removed
    * @param receipts where to print a receipt a line; null: nowhere
+   * @param resumption what was appended before; null: the input is appended from its beginning, and
+   *     never resumed
    */
-  AppendJob(Submitter submitter, int limit, Ending ending, @Nullable Output receipts) {
+  AppendJob(
+      Submitter submitter,
+      int limit,
+      Ending ending,
+      @Nullable Output receipts,
+      @Nullable Resumption resumption) {
+    this.resumption = resumption;
     this.submitter = submitter;
     this.limit = limit;
     this.ending = ending;
-    this.receipts = receipts;
-    this.json = receipts == null ? null : new JsonLines(receipts);
+    this.fates = new LineFates(receipts);
   }
 
   /**
@@ -108,24 +160,19 @@ final class AppendJob {
       queue.put(Sent.END);
       harvester.join();
     }
+    if (failure == null && inputFailure instanceof Failure.Refusal e) {
+      throw e;
+    }
     if (failure == null && inputFailure instanceof IOException e) {
       throw new IOException(
-          "the input could not be read (%s); %s"
-              .formatted(
-                  Failure.of(e).line(),
-                  failed > 0 ? failures() : committed + " messages were committed"),
-          e);
+          "the input could not be read (%s); %s".formatted(Failure.of(e).line(), fates.soFar()), e);
     }
     Throwable t = failure != null ? failure : inputFailure;
     if (t instanceof Output.ClosedException e) {
       throw e;
     } else if (t != null) { // for want of memory, most likely, and anywhere
       throw new IOException(
-          "%s; %s, and more may be committed"
-              .formatted(
-                  Failure.of(t).line(),
-                  failed > 0 ? failures() : committed + " messages were committed"),
-          t);
+          "%s; %s, and more may be committed".formatted(Failure.of(t).line(), fates.soFar()), t);
     }
   }
 
@@ -157,11 +204,12 @@ final class AppendJob {
   private void read(InputStream in) {
     try {
       var reader = new LineReader(in, limit);
-      var lines = reader.read();
-      while (lines != null && take(lines)) {
+      boolean more = resumption == null || resumption.skip(reader, limit, this::take);
+      var lines = more ? reader.read() : null;
+      while (lines != null && take(lines, new @Nullable Receipt[0])) {
         lines = reader.read();
       }
-      ended = lines == null;
+      ended = more && lines == null;
     } catch (IOException | InterruptedException | RuntimeException | Error e) {
       if (!stopped) {
         inputFailure = e;
@@ -172,21 +220,29 @@ final class AppendJob {
   }
 
   /** All of the lines or none; false if no more are wanted. */
-  private boolean take(LineReader.Lines lines) throws InterruptedException {
+  private boolean take(LineReader.Lines lines, @Nullable Receipt[] before)
+      throws InterruptedException {
     synchronized (taking) {
+      if (resumption != null) {
+        waitForWhatIsBroken();
+      }
       if (stopped) {
         return false;
       }
       if (lines.count() > 0) {
-        var sent = new Sent(lines, new Pending[lines.count()], new @Nullable String[lines.count()]);
+        Sent sent = Sent.of(lines, before);
         try {
           for (int i = 0; i < lines.count(); i++) {
+            if (sent.earlier(i) != null) {
+              continue;
+            }
             sent.why()[i] = lostWhy; // behind one that was refused, maybe for a moment only
             if (lostWhy == null) {
-              submit(sent, i);
+              last = submit(sent, i, last);
             }
           }
         } finally {
+          handed++;
           queue.put(sent); // what was handed over before an error has its fate
         }
       }
@@ -194,21 +250,38 @@ final class AppendJob {
     }
   }
 
-  private void submit(Sent sent, int i) {
+  /** Behind one that was rejected nothing may be handed over before that is there. */
+  private void waitForWhatIsBroken() throws InterruptedException {
+    synchronized (turn) {
+      while (broken && finished < handed && !stopped) {
+        turn.wait();
+      }
+      if (finished == handed) {
+        broken = false;
+        last = null; // all that was handed over is there
+      }
+    }
+  }
+
+  /** What the next line is to follow, if it is to follow any. */
+  private @Nullable Pending submit(Sent sent, int i, @Nullable Pending behind) {
     LineReader.Lines lines = sent.lines();
     sent.pending()[i] = null;
     if (lines.length(i) > limit) {
       sent.why()[i] =
           "the message has %d bytes, this store allows %d".formatted(lines.length(i), limit);
-      return;
+      return behind;
     }
     try {
-      sent.pending()[i] =
-          submitter.submit(lines.bytes, lines.start(i), Math.toIntExact(lines.length(i)));
+      Pending pending =
+          submitter.submit(lines.bytes, lines.start(i), Math.toIntExact(lines.length(i)), behind);
+      sent.pending()[i] = pending;
+      return resumption == null ? null : pending;
     } catch (MessageRefusedException e) {
       String why = String.valueOf(e.getMessage());
       sent.why()[i] = why;
       lost(why); // going on would leave a gap in the input's order
+      return behind;
     }
   }
 
@@ -224,6 +297,10 @@ final class AppendJob {
           failure = e;
           stop();
         }
+        synchronized (turn) {
+          finished++;
+          turn.notifyAll();
+        }
       }
     } catch (InterruptedException e) {
       failure = e;
@@ -233,83 +310,88 @@ final class AppendJob {
 
   private void harvest(Sent sent) throws IOException {
     int n = sent.lines().count();
-    var fates = new Receipt[n];
+    var found = new Receipt[n];
     String over = null;
-    for (int round = 0; round <= RESENDS; round++) {
-      boolean rejected = false;
+    int furthest = -1;
+    // The first time it may be rejected for what was before it.
+    int most = resumption == null ? RESENDS : RESENDS + 1;
+    for (int round = 0; round <= most; round++) {
+      int first = -1;
       for (int i = 0; i < n; i++) {
         Pending pending = sent.pending()[i];
-        if (pending != null && !(fates[i] instanceof Receipt.Committed)) {
-          fates[i] = pending.await();
-          rejected |= fates[i] instanceof Receipt.Rejected;
+        if (pending != null && !(found[i] instanceof Receipt.Committed)) {
+          found[i] = pending.await();
+          if (found[i] instanceof Receipt.Rejected && first < 0) {
+            first = i;
+          }
         }
       }
-      if (rejected && round == RESENDS) {
+      boolean rejected = first >= 0;
+      if (resumption != null && first > furthest) {
+        furthest = first; // what follows it was rejected for that alone
+        round = 0;
+      }
+      if (rejected && round == most) {
         over = ending.why();
         if (over != null) {
           lost(over);
         }
       }
-      if (!rejected || round == RESENDS) {
+      if (!rejected || round == most || (resumption != null && lostWhy != null)) {
         break;
       }
+      if (resumption != null) {
+        synchronized (turn) {
+          broken = true;
+        }
+      }
+      Pending before = null;
       for (int i = 0; i < n; i++) {
-        if (fates[i] instanceof Receipt.Rejected) {
-          submit(sent, i); // with a new timestamp, in the order of the input
+        if (found[i] instanceof Receipt.Rejected) {
+          if (resumption != null && lostWhy != null) {
+            break; // it was rejected, and stays so
+          }
+          before = submit(sent, i, before); // with a new timestamp, in the order of the input
         }
       }
     }
-    for (int i = 0; i < n; i++) {
-      tell(sent, i, fates[i], over);
+    if (resumption != null) {
+      loseAfter(found);
     }
-    if (receipts != null) {
-      receipts.flush();
+    for (int i = 0; i < n; i++) {
+      tell(sent, i, found[i], over);
+    }
+    fates.flush();
+  }
+
+  /** What follows a line that stays out would leave a hole. */
+  private void loseAfter(@Nullable Receipt[] found) {
+    for (Receipt fate : found) {
+      if (fate instanceof Receipt.Rejected r) {
+        lost(r.reason());
+        return;
+      }
     }
   }
 
   private void tell(Sent sent, int i, @Nullable Receipt fate, @Nullable String over)
       throws IOException {
     long line = sent.lines().first + i;
+    if (sent.earlier(i) instanceof Receipt.Committed c) {
+      fates.committed(line, c, true);
+      return;
+    }
     if (fate instanceof Receipt.Committed c) {
-      committed++;
-      print(line, c);
+      fates.committed(line, c, false);
       return;
     }
     String why =
         fate instanceof Receipt.Rejected r && sent.pending()[i] != null
             ? (over == null ? r.reason() : over)
             : sent.why()[i];
-    if (why == null) {
-      return; // an error came before it was known whether it was handed over
+    if (why != null) { // else an error came before it was known whether it was handed over
+      fates.failed(line, sent.pending()[i] == null ? "REFUSED" : "REJECTED", why);
     }
-    boolean refused = sent.pending()[i] == null;
-    if (failed++ == 0) {
-      firstReason = why;
-    }
-    if (failedLines.size() < MAX_TOLD) {
-      failedLines.add(line);
-    }
-    if (json != null) {
-      json.object()
-          .number("line", line)
-          .text("state", refused ? "REFUSED" : "REJECTED")
-          .text("reason", why)
-          .end();
-    }
-  }
-
-  private void print(long line, Receipt.Committed c) throws IOException {
-    if (json == null) {
-      return;
-    }
-    if (!c.file().equals(lastFile)) {
-      lastFile = c.file();
-      lastFileText = c.file().toString();
-    }
-    json.object().number("line", line).text("state", "COMMITTED");
-    MessageJson.place(json, c.timestamp(), lastFileText, c.position())
-        .time("bucketStart", c.bucket().start())
-        .end();
   }
 
   /** Whether all of the input was taken. */
@@ -317,14 +399,9 @@ final class AppendJob {
     return ended;
   }
 
-  /** Messages that are in the log. */
-  long committed() {
-    return committed;
-  }
-
-  /** Messages that are not and never will be. */
-  long failed() {
-    return failed;
+  /** What became of its lines. */
+  LineFates fates() {
+    return fates;
   }
 
   /** Whether something other than its length kept a message out of the log, or ended the input. */
@@ -335,26 +412,10 @@ final class AppendJob {
   /** One line about what became of the input. */
   String summary() {
     String why = lostWhy;
-    if (failed > 0) {
-      return failures() + (why == null ? "" : "; no more input was taken");
-    }
-    return committed
-        + " messages committed"
-        + (why == null ? "" : ", no more input was taken: " + why);
-  }
-
-  private String failures() {
-    var lines = new StringBuilder();
-    for (long line : failedLines) {
-      lines.append(lines.isEmpty() ? "" : ", ").append(line);
-    }
-    return "%d of %d messages not appended (line%s %s%s): %s"
-        .formatted(
-            failed,
-            failed + committed,
-            failed == 1 ? "" : "s",
-            lines,
-            failed > failedLines.size() ? ", …" : "",
-            firstReason);
+    boolean some = fates.failed() > 0;
+    return fates.summary()
+        + (why == null
+            ? ""
+            : some ? "; no more input was taken" : ", no more input was taken: " + why);
   }
 }

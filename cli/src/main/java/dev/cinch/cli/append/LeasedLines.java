@@ -3,6 +3,7 @@ package dev.cinch.cli.append;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.session.Session;
 import dev.cinch.bag.write.MessageRefusedException;
+import dev.cinch.bag.write.PendingReceipt;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
@@ -10,6 +11,7 @@ import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Hands over messages under a session's leases. When these are lost it takes them anew, if it may
@@ -58,13 +60,15 @@ final class LeasedLines implements AppendJob.Submitter {
   }
 
   @Override
-  public AppendJob.Pending submit(byte[] bytes, int offset, int length)
+  public AppendJob.Pending submit(
+      byte[] bytes, int offset, int length, AppendJob.@Nullable Pending behind)
       throws MessageRefusedException {
+    PendingReceipt follows = behind == null ? null : behind.receipt();
     long start = time.monotonicNanos();
     while (true) {
       long before = taken();
       try {
-        return session.submit(target, bytes, offset, length)::await;
+        return AppendJob.Pending.of(session.submit(target, bytes, offset, length, true, follows));
       } catch (MessageRefusedException e) {
         if (e.isForGood()) {
           throw e;

@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -41,7 +42,8 @@ class AppendJobTest {
   private long clock;
 
   /** Rejects each message as often as {@link #rejections} says. */
-  private synchronized AppendJob.Pending submit(byte[] bytes, int offset, int length)
+  private synchronized AppendJob.Pending submit(
+      byte[] bytes, int offset, int length, AppendJob.@Nullable Pending behind)
       throws MessageRefusedException {
     String text = new String(bytes, offset, length, StandardCharsets.UTF_8);
     if (text.equals("never")) {
@@ -65,12 +67,12 @@ class AppendJobTest {
 
   @Test
   void nothingRejectedKeepsTheOrder() throws Exception {
-    var job = new AppendJob(this::submit, 100, () -> null, null);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null);
     job.run(lines("a", "b", "c"));
     assertEquals(List.of("a", "b", "c"), committed);
     assertEquals(committed, submitted);
-    assertEquals(3, job.committed());
-    assertEquals(0, job.failed());
+    assertEquals(3, job.fates().committed());
+    assertEquals(0, job.fates().failed());
   }
 
   @Test
@@ -79,11 +81,11 @@ class AppendJobTest {
     rejections.put("c", AppendJob.RESENDS);
     rejections.put("d", AppendJob.RESENDS + 1);
     var bytes = new ByteArrayOutputStream();
-    var job = new AppendJob(this::submit, 100, () -> null, new Output(bytes));
+    var job = new AppendJob(this::submit, 100, () -> null, new Output(bytes), null);
     job.run(lines("a", "b", "c", "d", "e", "never"));
     assertEquals(List.of("a", "e", "b", "c"), committed);
-    assertEquals(4, job.committed());
-    assertEquals(2, job.failed());
+    assertEquals(4, job.fates().committed());
+    assertEquals(2, job.fates().failed());
     assertEquals(1 + AppendJob.RESENDS, submitted.stream().filter("d"::equals).count());
     assertEquals(
         "2 of 6 messages not appended (lines 4, 6): the bucket was closed; no more input was taken",
@@ -95,6 +97,77 @@ class AppendJobTest {
         receipts.get(3));
     assertEquals(
         "{\"line\":6,\"state\":\"REFUSED\",\"reason\":\"a lease was lost\"}", receipts.get(5));
+  }
+
+  /** A message that is in the log only if the one before is, as the library has it. */
+  private AppendJob.Pending chained(
+      byte[] bytes, int offset, int length, AppendJob.@Nullable Pending behind)
+      throws MessageRefusedException {
+    if (behind != null && behind.await() instanceof Receipt.Rejected) {
+      return () -> new Receipt.Rejected(0, "what it follows is not there");
+    }
+    return submit(bytes, offset, length, behind);
+  }
+
+  /** One line a read. */
+  private static InputStream reads(List<String> lines) {
+    return new InputStream() {
+      private int at;
+
+      @Override
+      public int read() {
+        throw new AssertionError("one byte at a time");
+      }
+
+      @Override
+      public int read(byte[] b, int offset, int length) {
+        if (at == lines.size()) {
+          return -1;
+        }
+        byte[] line = (lines.get(at++) + "\n").getBytes(StandardCharsets.UTF_8);
+        System.arraycopy(line, 0, b, offset, line.length);
+        return line.length;
+      }
+    };
+  }
+
+  private static Resumption nothingBefore() {
+    return new Resumption(sink -> {}, 10);
+  }
+
+  @Test
+  void whatMayBeResumedKeepsTheOrderWhateverIsRejected() throws Exception {
+    var all = new ArrayList<String>();
+    for (int i = 0; i < 1_000; i++) {
+      all.add("line " + i);
+      if (i % 7 == 3) {
+        rejections.put("line " + i, 1 + i % AppendJob.RESENDS);
+      }
+    }
+    var job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore());
+    job.run(reads(all));
+    assertEquals(all, committed);
+    assertEquals(1_000, job.fates().committed());
+    committed.clear();
+    rejections.put("line 40", 1);
+    rejections.put("line 41", 2);
+    job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore());
+    job.run(lines(all.toArray(String[]::new)));
+    assertEquals(all, committed, "of one read");
+  }
+
+  @Test
+  void whatMayBeResumedEndsAtALineThatStaysRejected() throws Exception {
+    rejections.put("b", 100);
+    for (InputStream in : List.of(lines("a", "b", "c"), reads(List.of("a", "b", "c", "d", "e")))) {
+      committed.clear();
+      var job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore());
+      job.run(in);
+      assertEquals(List.of("a"), committed);
+      assertEquals(1, job.fates().committed());
+      assertTrue(job.lost());
+      assertTrue(job.fates().failed() >= 1);
+    }
   }
 
   @Test
@@ -114,7 +187,7 @@ class AppendJobTest {
           }
         };
     var bytes = new ByteArrayOutputStream();
-    var job = new AppendJob(this::submit, 100, () -> "it was removed", new Output(bytes));
+    var job = new AppendJob(this::submit, 100, () -> "it was removed", new Output(bytes), null);
     job.run(new SequenceInputStream(lines("a", "b"), silent));
     over.countDown();
     assertEquals(
@@ -167,7 +240,7 @@ class AppendJobTest {
             return -1;
           }
         };
-    new AppendJob(this::submit, 100, () -> null, new Output(out)).run(in);
+    new AppendJob(this::submit, 100, () -> null, new Output(out), null).run(in);
     assertEquals(List.of("a"), committed);
   }
 
@@ -198,7 +271,7 @@ class AppendJobTest {
             return 1;
           }
         };
-    var job = new AppendJob(this::submit, 100, () -> null, new Output(full));
+    var job = new AppendJob(this::submit, 100, () -> null, new Output(full), null);
     var e = assertThrows(Output.ClosedException.class, () -> job.run(endless));
     assertTrue(e.brokenPipe());
   }
@@ -221,7 +294,7 @@ class AppendJobTest {
             return line.length;
           }
         };
-    var job = new AppendJob(this::submit, 100, () -> null, null);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null);
     job.run(endless);
     assertTrue(job.lost());
     assertEquals(List.of("a", "a"), committed);
@@ -233,7 +306,7 @@ class AppendJobTest {
   /** One that is refused for a moment only would leave a gap. */
   @Test
   void nothingBehindARefusedMessageIsAppended() throws Exception {
-    var job = new AppendJob(this::submit, 100, () -> null, null);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null);
     job.run(lines("a", "never", "b", "c"));
     assertEquals(List.of("a"), committed);
     assertEquals(
@@ -243,11 +316,11 @@ class AppendJobTest {
 
   @Test
   void itIsKnownWhetherAllOfTheInputWasTaken() throws Exception {
-    var whole = new AppendJob(this::submit, 100, () -> null, null);
+    var whole = new AppendJob(this::submit, 100, () -> null, null, null);
     whole.run(lines("a"));
     whole.stop(); // too late to keep anything out
     assertTrue(whole.ended());
-    var refused = new AppendJob(this::submit, 100, () -> null, null);
+    var refused = new AppendJob(this::submit, 100, () -> null, null, null);
     refused.stop();
     refused.run(lines("b"));
     assertFalse(refused.ended());
@@ -279,7 +352,7 @@ class AppendJobTest {
             return -1;
           }
         };
-    var job = new AppendJob(this::submit, 100, () -> null, null);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null);
     var stopper =
         new Thread(
             () -> {
@@ -295,10 +368,10 @@ class AppendJobTest {
     stopper.join();
     assertEquals(List.of("a"), committed);
     assertEquals("1 messages committed", job.summary());
-    var stopped = new AppendJob(this::submit, 100, () -> null, null);
+    var stopped = new AppendJob(this::submit, 100, () -> null, null, null);
     stopped.stop();
     stopped.run(lines("b"));
-    assertEquals(0, stopped.committed());
+    assertEquals(0, stopped.fates().committed());
   }
 
   /** Gives these lines and then fails, as a disk does. */
@@ -316,14 +389,14 @@ class AppendJobTest {
   @Test
   void inputThatBreaksOffDoesNotHideWhatWasCommitted() {
     rejections.put("c", AppendJob.RESENDS + 1);
-    var job = new AppendJob(this::submit, 100, () -> null, null);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null);
     var e = assertThrows(IOException.class, () -> job.run(failing("a", "b")));
     assertEquals(
         new Failure(
             ExitCode.UNAVAILABLE,
             "the input could not be read (Input/output error); 2 messages were committed"),
         Failure.of(e));
-    var other = new AppendJob(this::submit, 100, () -> null, null);
+    var other = new AppendJob(this::submit, 100, () -> null, null, null);
     e = assertThrows(IOException.class, () -> other.run(failing("a", "b", "c")));
     assertEquals(
         "the input could not be read (Input/output error);"
@@ -337,14 +410,14 @@ class AppendJobTest {
   @Test
   void anErrorForWantOfMemoryDoesNotHideWhatWasCommitted() {
     AppendJob.Submitter poor =
-        (bytes, offset, length) -> {
-          AppendJob.Pending pending = submit(bytes, offset, length);
+        (bytes, offset, length, behind) -> {
+          AppendJob.Pending pending = submit(bytes, offset, length, behind);
           if (bytes[offset] == 'c') {
             throw new OutOfMemoryError("Java heap space");
           }
           return pending;
         };
-    var job = new AppendJob(poor, 100, () -> null, null);
+    var job = new AppendJob(poor, 100, () -> null, null, null);
     var e = assertThrows(IOException.class, () -> job.run(lines("a", "b", "c", "d")));
     assertEquals(
         new Failure(
@@ -358,15 +431,15 @@ class AppendJobTest {
   @Test
   void anErrorWhileAFateIsWaitedForDoesNotHideWhatWasCommitted() {
     AppendJob.Submitter poor =
-        (bytes, offset, length) -> {
-          AppendJob.Pending pending = submit(bytes, offset, length);
+        (bytes, offset, length, behind) -> {
+          AppendJob.Pending pending = submit(bytes, offset, length, behind);
           return bytes[offset] == 'a'
               ? pending
               : () -> {
                 throw new OutOfMemoryError("Java heap space");
               };
         };
-    var job = new AppendJob(poor, 100, () -> null, null);
+    var job = new AppendJob(poor, 100, () -> null, null, null);
     var e = assertThrows(IOException.class, () -> job.run(lines("a", "b")));
     assertTrue(String.valueOf(e.getMessage()).endsWith("and more may be committed"), e.toString());
     assertTrue(String.valueOf(e.getMessage()).startsWith("out of memory"), e.toString());

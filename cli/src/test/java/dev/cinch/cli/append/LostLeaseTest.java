@@ -152,7 +152,7 @@ class LostLeaseTest {
                 line -> fail(line));
         int length = store.context().settings().messageLimit() + 1;
         assertThrows(
-            MessageRefusedException.class, () -> lines.submit(new byte[length], 0, length));
+            MessageRefusedException.class, () -> lines.submit(new byte[length], 0, length, null));
       }
     }
   }

@@ -111,6 +111,7 @@ final class UsualAppendTest {
         "append --store s --log a --lease l --server ftp://h",
         "append --store s --log a --lease l --lease l --server http://h",
         "append --store s --log a --wait 5s",
+        "append --store s --log a --resume --lease l --server http://h",
         "append --store s --log a --lease-for 5s --lease l --server http://h",
         "append --store s --log a --server ://",
         "append --store s --log a --machine m/n",

@@ -1,0 +1,121 @@
+package dev.cinch.cli.append;
+
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.cli.base.JsonLines;
+import dev.cinch.cli.base.MessageJson;
+import dev.cinch.cli.base.Output;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Counts what became of the lines of an input, and prints receipts. Not thread-safe. */
+final class LineFates {
+  private static final int MAX_TOLD = 20;
+
+  private final @Nullable Output receipts;
+  private final @Nullable JsonLines json;
+  private final List<Long> failedLines = new ArrayList<>();
+  private long committed;
+  private long earlier;
+  private long failed;
+  private String firstReason = "";
+  private @Nullable DataFileName lastFile;
+  private String lastFileText = "";
+
+  /**
+   * @param receipts where to print a receipt a line; null: nowhere
+   */
+  LineFates(@Nullable Output receipts) {
+    this.receipts = receipts;
+    this.json = receipts == null ? null : new JsonLines(receipts);
+  }
+
+  /**
+   * A line is in the log.
+   *
+   * @param before whether it was when this began
+   */
+  void committed(long line, Receipt.Committed c, boolean before) throws IOException {
+    if (before) {
+      earlier++;
+    } else {
+      committed++;
+    }
+    if (json == null) {
+      return;
+    }
+    if (!c.file().equals(lastFile)) {
+      lastFile = c.file();
+      lastFileText = c.file().toString();
+    }
+    json.object().number("line", line).text("state", "COMMITTED");
+    if (before) {
+      json.flag("earlier", true);
+    }
+    MessageJson.place(json, c.timestamp(), lastFileText, c.position())
+        .time("bucketStart", c.bucket().start())
+        .end();
+  }
+
+  /** A line is not, and never will be. */
+  void failed(long line, String state, String why) throws IOException {
+    if (failed++ == 0) {
+      firstReason = why;
+    }
+    if (failedLines.size() < MAX_TOLD) {
+      failedLines.add(line);
+    }
+    if (json != null) {
+      json.object().number("line", line).text("state", state).text("reason", why).end();
+    }
+  }
+
+  void flush() throws IOException {
+    if (receipts != null) {
+      receipts.flush();
+    }
+  }
+
+  /** Messages that were appended and are in the log. */
+  long committed() {
+    return committed;
+  }
+
+  /** Messages of the input that were there before. */
+  long earlier() {
+    return earlier;
+  }
+
+  /** Messages that are not in the log and never will be. */
+  long failed() {
+    return failed;
+  }
+
+  /** In words, where there may be more. */
+  String soFar() {
+    return failed > 0 ? failures() : committed + " messages were committed";
+  }
+
+  /** In words. */
+  String summary() {
+    return (failed > 0 ? failures() : committed + " messages committed")
+        + (earlier == 0 ? "" : "; " + earlier + " were there before");
+  }
+
+  private String failures() {
+    var lines = new StringBuilder();
+    for (long line : failedLines) {
+      lines.append(lines.isEmpty() ? "" : ", ").append(line);
+    }
+    return "%d of %d messages not appended (line%s %s%s): %s"
+        .formatted(
+            failed,
+            failed + committed,
+            failed == 1 ? "" : "s",
+            lines,
+            failed > failedLines.size() ? ", …" : "",
+            firstReason);
+  }
+}
