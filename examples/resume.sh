@@ -42,10 +42,10 @@ job() { exec "$cinch" append --log jobs --lease job/1 --lease-for 5s --wait 1m -
 for ((i = 1; i <= kills; i++)); do
   job &
   appending=$!
-  # Some of them while it waits for the lease of the one that was killed before, the others while it reads what is there,
-  # or appends a part of the rest.
-  sleep "$(awk -v r="$RANDOM" -v t="$plain" -v n="$kills" \
-    'BEGIN { u = r / 32768; print u < 0.2 ? 1 + u * 30 : 8 + (u - 0.2) / 0.8 * (1 + 2 * t / n) }')"
+  # The first one begins at once. Some are killed while they wait for the lease of the one before, the others while
+  # they read what is there, or append a part of the rest.
+  sleep "$(awk -v r="$RANDOM" -v t="$plain" -v n="$kills" -v i="$i" \
+    'BEGIN { u = r / 32768; print i == 1 ? 0.3 + u * t / 2 : u < 0.2 ? 1 + u * 30 : 8 + (u - 0.2) / 0.8 * (1 + 2 * t / n) }')"
   kill -9 "$appending" 2>/dev/null || true
   wait "$appending" 2>/dev/null || true
   appending=''
