@@ -10,6 +10,7 @@ import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Id;
 import java.time.Instant;
+import java.util.List;
 
 /** One log of an open store. Thread-safe; holds no resources. */
 @CheckReturnValue
@@ -49,7 +50,7 @@ public final class Log {
    * read, the same for everyone and for ever.
    */
   public Messages messages(Instant from, Instant to) {
-    return new Messages(context, from, to, false);
+    return new Messages(List.of(context), from, to, false);
   }
 
   /**
@@ -57,7 +58,7 @@ public final class Log {
    * waits for. Nothing is settled unless somebody closes, as {@code cinch close} from cron does.
    */
   public Messages follow(Instant from) {
-    return new Messages(context, from, Instant.MAX, true);
+    return new Messages(List.of(context), from, Instant.MAX, true);
   }
 
   /**

@@ -1,26 +1,30 @@
 package dev.cinch.bag;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoredMessage;
 import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.GapException;
-import dev.cinch.bag.read.LogReader;
+import dev.cinch.bag.read.MergedLogs;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.ArrayDeque;
 import java.util.Iterator;
+import java.util.List;
 import java.util.NoSuchElementException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The settled messages of a log in order, each once. Opened by {@link Log#messages} and {@link
- * Log#follow}. Holds some thousands of messages in memory at a time, and no file open between them.
+ * The settled messages of a log in order, each once; of several logs those before the {@link #cut},
+ * in the order of (timestamp, log's name, file, position). Opened by {@link Log#messages}, {@link
+ * Log#follow}, {@link Store#messages} and {@link Store#follow}. Holds some thousands of messages in
+ * memory at a time, and no file open between them.
  *
  * <p>Messages may expire while they are read (rule R4). Then {@link #hasNext} and {@link #next}
  * throw {@link UncheckedIOException} once, at the hole, whose cause is a {@link GapException} that
@@ -28,43 +32,41 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Anything else that can't be read ends it with {@link UncheckedIOException}, whose cause is a
  * {@link dev.cinch.bag.format.DamagedException} where bytes are damaged. Not thread-safe, but for
- * {@link #close}.
+ * {@link #close} and {@link #cut}.
  */
 @CheckReturnValue
 public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Messages.class);
 
-  /** How many are taken at a time: few first, for whoever wants only some. */
-  private static final int FIRST = 256;
-
-  private static final int MOST = 1 << 16;
-  private static final long MOST_BYTES = 16 << 20;
   private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
 
-  private final LogContext log;
-  private final LogReader reader;
+  private final StoreContext store;
+  private final MergedLogs logs;
   private final long to;
   private final boolean follow;
-  private final ArrayDeque<StoredMessage> taken = new ArrayDeque<>();
-  private long from;
-  private int most = FIRST;
-  private @Nullable StoredMessage last;
+  private MergedLogs.@Nullable Found next;
+  private boolean looked;
   private boolean ended;
-
-  /** Whether something was read before, so that what expired since is a hole. */
-  private boolean begun;
-
-  /** A hole behind what was taken, which its user was not told of yet. */
-  private @Nullable GapException hole;
-
+  private volatile long cut = Long.MIN_VALUE;
   private volatile boolean closed;
 
-  Messages(LogContext log, Instant from, Instant to, boolean follow) {
-    this.log = log;
-    this.reader = new LogReader(log);
-    this.from = nanos(from);
+  Messages(List<LogContext> logs, Instant from, Instant to, boolean follow) {
+    this.store = logs.get(0).store();
     this.to = nanos(to);
     this.follow = follow;
+    this.logs = new MergedLogs(logs, nanos(from), this.to, false, message -> true, new Objecting());
+  }
+
+  private static final class Objecting implements MergedLogs.Objection {
+    @Override
+    public void ignored(LogName log, Message message, Path file, String why) {
+      LOG.warn("{}: the message at {} does not exist: {}", file, message.timestamp(), why);
+    }
+
+    @Override
+    public void expired(LogName log, Gap gap) throws IOException {
+      throw new GapException(gap);
+    }
   }
 
   private static long nanos(Instant time) {
@@ -77,25 +79,31 @@ public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
   }
 
   /**
+   * The time through which all of the logs were settled when {@link #hasNext} looked last. What is
+   * given of each lies before it, and is all that it ever has there. {@link Instant#MIN} if there
+   * is a log of which nothing is settled, or nobody asked yet.
+   */
+  public Instant cut() {
+    return cut == Long.MIN_VALUE ? Instant.MIN : Instant.EPOCH.plusNanos(cut);
+  }
+
+  /**
    * Whether there is another message. One that follows waits until there is, or until it is closed,
    * its end is settled, or its thread is interrupted, which stays so.
    */
   @Override
   public boolean hasNext() {
     try {
-      while (taken.isEmpty() && !ended && !closed) {
-        GapException untold = hole;
-        if (untold != null) {
-          hole = null;
-          throw new UncheckedIOException(untold);
-        }
-        take();
-        if (taken.isEmpty() && !ended && hole == null) {
-          log.store()
-              .time()
-              .sleepNanos(Math.min(LONGEST_PAUSE_NANOS, log.store().settings().bucketWidthNanos()));
+      while (next == null && !ended && !closed) {
+        next = logs.next();
+        if (next == null && looked && (!follow || cut >= to)) {
+          ended = true;
+        } else if (next == null) {
+          look();
         }
       }
+    } catch (GapException e) {
+      throw new UncheckedIOException(e); // and goes on behind it
     } catch (IOException e) {
       ended = true;
       throw new UncheckedIOException(e);
@@ -103,92 +111,36 @@ public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
       Thread.currentThread().interrupt();
       ended = true;
     }
-    return !taken.isEmpty() && !closed;
+    return next != null && !closed;
+  }
+
+  private void look() throws IOException, InterruptedException {
+    if (looked) {
+      store.time().sleepNanos(Math.min(LONGEST_PAUSE_NANOS, store.settings().bucketWidthNanos()));
+    }
+    cut = logs.look();
+    looked = true;
   }
 
   @Override
   public StoredMessage next() {
-    if (!hasNext()) {
+    MergedLogs.Found found = hasNext() ? next : null;
+    if (found == null) {
       throw new NoSuchElementException("no more messages");
     }
-    return taken.remove();
+    next = null;
+    return new StoredMessage(
+        found.log(),
+        found.timestamp(),
+        found.file(),
+        found.position(),
+        found.payload(),
+        found.leases().stream().map(signed -> signed.witness().name()).toList());
   }
 
   /** Ends it; a thread that waits for a message is told within a second that there is none. */
   @Override
   public void close() {
     closed = true;
-  }
-
-  /** Takes what follows the last one, as far as there is room. */
-  private void take() throws IOException {
-    var full = new boolean[1];
-    var bytes = new long[1];
-    long settled;
-    try {
-      settled = take(full, bytes);
-    } catch (GapException e) {
-      hole = e;
-      from = e.gap().to();
-      return;
-    } finally {
-      begun = true;
-    }
-    if (full[0] && last != null) {
-      from = last.timestamp(); // others may have the same
-      most = Math.min(MOST, 2 * most);
-    } else {
-      from = Math.max(from, settled);
-      ended = !follow || from >= to;
-    }
-  }
-
-  private long take(boolean[] full, long[] bytes) throws IOException {
-    return reader.settled(
-        from,
-        to,
-        message -> {
-          if (isDone(message)) {
-            return true;
-          }
-          StoredMessage copy = copy(message);
-          taken.add(copy);
-          last = copy;
-          bytes[0] += copy.payload().length;
-          full[0] = taken.size() >= most || bytes[0] >= MOST_BYTES;
-          return !full[0];
-        },
-        new LogReader.Objection() {
-          @Override
-          public void ignored(Message message, Path file, String why) {
-            LOG.warn("{}: the message at {} does not exist: {}", file, message.timestamp(), why);
-          }
-
-          @Override
-          public void expired(Gap gap) throws IOException {
-            if (begun || gap.inside()) {
-              throw new GapException(gap.asInside());
-            }
-          }
-        });
-  }
-
-  /** Of those with the last one's timestamp, some were given already. */
-  private boolean isDone(Message message) {
-    StoredMessage given = last;
-    if (given == null || message.timestamp() != given.timestamp()) {
-      return false;
-    }
-    int order = message.file().toString().compareTo(given.file().toString());
-    return order < 0 || (order == 0 && message.position() <= given.position());
-  }
-
-  private static StoredMessage copy(Message message) {
-    return new StoredMessage(
-        message.timestamp(),
-        message.file(),
-        message.position(),
-        message.payload(),
-        message.leases().stream().map(signed -> signed.witness().name()).toList());
   }
 }

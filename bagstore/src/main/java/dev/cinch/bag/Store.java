@@ -37,6 +37,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.security.SecureRandom;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -304,6 +305,35 @@ public final class Store {
       }
     }
     return logs;
+  }
+
+  /**
+   * The settled messages of several logs with times in {@code [from, to)} as one stream, through
+   * the {@linkplain Messages#cut cut}: the time through which all of them are settled when it is
+   * first asked. A log in which nothing is written is settled up to half an hour late (rule H9),
+   * unless somebody runs {@code cinch close --now}.
+   *
+   * @param logs of this store, each once; at least one
+   */
+  public Messages messages(List<Log> logs, Instant from, Instant to) {
+    return new Messages(contexts(logs), from, to, false);
+  }
+
+  /**
+   * As {@link #messages}, and then each message that the cut passes, which it waits for. Logs that
+   * are made later are not among them.
+   */
+  public Messages follow(List<Log> logs, Instant from) {
+    return new Messages(contexts(logs), from, Instant.MAX, true);
+  }
+
+  private static List<LogContext> contexts(List<Log> logs) {
+    List<LogContext> contexts = logs.stream().map(Log::context).toList();
+    if (logs.isEmpty()
+        || contexts.stream().map(c -> c.layout().name()).distinct().count() < logs.size()) {
+      throw new IllegalArgumentException("name at least one log, and each once");
+    }
+    return contexts;
   }
 
   /** A file or a link among the logs, which is no log's directory unless one is listed so. */

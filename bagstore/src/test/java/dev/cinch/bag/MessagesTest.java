@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoredMessage;
 import dev.cinch.bag.write.LeaseStamp;
@@ -21,8 +22,10 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 class MessagesTest {
@@ -157,6 +160,104 @@ class MessagesTest {
     try (Messages messages = log.messages(Instant.MIN, Instant.MAX)) {
       assertThrows(UncheckedIOException.class, messages::hasNext);
       assertFalse(messages.hasNext());
+    }
+  }
+
+  /** Logs with the same timestamps, by two processes each, far more than are taken at a time. */
+  @Test
+  void severalLogsAreOneStreamInTheOrderOfTimeLogFileAndPosition() throws Exception {
+    Rig rig = Rig.memory(5);
+    TimeSource coarse = coarse(rig.time);
+    Store store = Store.open(rig.root, rig.environment(rig.disk.view(Rig.ALICE), coarse));
+    List<Log> logs = List.of(store.createLog(new LogName("b")), store.createLog(new LogName("a")));
+    Log other =
+        Store.open(rig.root, rig.environment(rig.disk.view(Rig.ALICE), coarse)).log(Rig.JOBS);
+    var all = List.of(logs.get(0), logs.get(1), other);
+    for (Log log : all) {
+      Log same =
+          Store.open(rig.root, rig.environment(rig.disk.view(Rig.ALICE), coarse)).log(log.name());
+      try (LogWriter one = log.writer(Durability.SYNC);
+          LogWriter two = same.writer(Durability.SYNC)) {
+        for (int i = 0; i < MANY / 10; i++) {
+          append(one, 5);
+          append(two, 5);
+        }
+      }
+    }
+    long end = Long.MIN_VALUE;
+    for (Log log : all) {
+      end = Math.max(end, log.horizon().written());
+    }
+    rig.time.advanceMs(60_000);
+    var expected = new ArrayList<String>();
+    var found = new ArrayList<StoredMessage>();
+    for (Log log : all) {
+      log.horizon().advance(end, OptionalLong.of(rig.time.wallNanos()));
+      log.messages(Instant.MIN, Instant.MAX).forEachRemaining(found::add);
+    }
+    found.sort(
+        Comparator.comparing(StoredMessage::timestamp)
+            .thenComparing(m -> m.log().value())
+            .thenComparing(m -> m.file().toString())
+            .thenComparing(StoredMessage::position));
+    found.forEach(m -> expected.add(m.log() + " " + m.timestamp() + " " + text(m)));
+    assertEquals(3 * MANY, expected.size());
+    var merged = new ArrayList<String>();
+    try (Messages messages = store.messages(all, Instant.MIN, Instant.MAX)) {
+      assertEquals(Instant.MIN, messages.cut());
+      messages.forEachRemaining(m -> merged.add(m.log() + " " + m.timestamp() + " " + text(m)));
+      assertEquals(Instant.EPOCH.plusNanos(end), messages.cut());
+    }
+    assertEquals(expected, merged);
+    assertThrows(IllegalArgumentException.class, () -> store.follow(List.of(), Instant.MIN));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> store.messages(List.of(other, other), Instant.MIN, Instant.MAX));
+  }
+
+  private static void append(LogWriter writer, int count) throws Exception {
+    var pending = new ArrayList<PendingReceipt>();
+    for (int i = 0; i < count; i++) {
+      byte[] bytes = utf8("line " + i);
+      pending.add(writer.submit(LeaseStamp.NONE, bytes, 0, bytes.length));
+    }
+    for (PendingReceipt receipt : pending) {
+      assertInstanceOf(Receipt.Committed.class, receipt.await());
+    }
+  }
+
+  /** What one log has behind the others' ends is not given before they get there. */
+  @Test
+  void whoFollowsSeveralLogsIsGivenWhatIsSettledInAllOfThem() throws Exception {
+    Rig rig = Rig.memory(6);
+    var events = new ArrayDeque<Runnable>();
+    Store writing = Store.open(rig.root, rig.environment(rig.disk.view(Rig.ALICE), rig.time));
+    Log busy = writing.log(Rig.JOBS);
+    Log idle = writing.createLog(new LogName("idle"));
+    Store store =
+        Store.open(
+            rig.root, rig.environment(rig.disk.view(Rig.ALICE), whenWaiting(rig.time, events)));
+    append(rig, busy, "a");
+    append(rig, idle, "b");
+    append(rig, busy, "c");
+    List<Log> logs = List.of(store.log(busy.name()), store.log(idle.name()));
+    try (Messages messages = store.follow(logs, Instant.EPOCH)) {
+      assertEquals("a", text(messages.next()));
+      assertEquals("b", text(messages.next()));
+      Instant cut = messages.cut();
+      events.add(() -> append(rig, busy, "d"));
+      events.add(() -> settle(rig, idle));
+      assertEquals("c", text(messages.next()));
+      assertTrue(events.isEmpty() && messages.cut().isAfter(cut));
+      assertEquals("d", text(messages.next()));
+    }
+  }
+
+  private static void settle(Rig rig, Log log) {
+    try {
+      rig.settle(log);
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
     }
   }
 }

@@ -48,6 +48,8 @@ final class JsonOutputTest {
       lines("cinch close", cinch.run("close", "--through", "-1m", "--json").ended(0));
       cinch.settle("jobs");
       lines("cinch cat", cinch.run("cat", "--log=jobs", "--json").ended(0));
+      cinch.run("close", "--wait", "--now").ended(0);
+      lines("cinch cat", cinch.run("cat", "--log=jobs", "--log=old", "--json").ended(0));
       lines("cinch view cat", cinch.run("view", "cat", "--log=jobs", "--json").ended(0));
       lines("cinch verify", cinch.run("verify", "--json").ended(0));
       lines("cinch audit", cinch.run("audit", "--json").ended(0));

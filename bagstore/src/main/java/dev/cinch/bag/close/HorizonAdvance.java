@@ -121,12 +121,13 @@ public final class HorizonAdvance {
    * log is settled through there, whoever reads finds it. Buckets say it, so that a message counts
    * whoever wrote it and whatever the time was there.
    *
-   * @return nanoseconds since the Unix epoch; {@link Long#MIN_VALUE} if all of it is settled
+   * @return nanoseconds since the Unix epoch; where the log is settled to, if nothing stands behind
+   *     that; {@link Long#MIN_VALUE} if nothing was ever written or settled
    */
   public long written() throws IOException {
     long settled = chain.freshTip().map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     List<Bucket> open = log.storage().buckets(settled, Long.MAX_VALUE, this::isSettled);
-    return open.isEmpty() ? Long.MIN_VALUE : open.get(open.size() - 1).end();
+    return open.isEmpty() ? settled : open.get(open.size() - 1).end();
   }
 
   /**

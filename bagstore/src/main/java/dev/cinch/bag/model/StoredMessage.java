@@ -5,8 +5,10 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * A message that was read. Its place in the order is (timestamp, file bytewise by name, position).
+ * A message that was read. Its place in the order is (timestamp, file bytewise by name, position);
+ * of several logs (timestamp, log, file, position).
  *
+ * @param log the log that it is of
  * @param timestamp nanoseconds since the Unix epoch
  * @param file the data file
  * @param position counted in the file from 0
@@ -15,7 +17,12 @@ import java.util.List;
  */
 @SuppressWarnings("ArrayRecordComponent") // compared by nobody
 public record StoredMessage(
-    long timestamp, DataFileName file, long position, byte[] payload, List<LeaseName> leases) {
+    LogName log,
+    long timestamp,
+    DataFileName file,
+    long position,
+    byte[] payload,
+    List<LeaseName> leases) {
 
   /** The timestamp, to the nanosecond. */
   public Instant time() {

@@ -33,6 +33,7 @@ public final class Converters {
     line.registerConverter(LogName.class, of(LogName::new));
     line.registerConverter(MachineName.class, of(MachineName::new));
     line.registerConverter(LeaseName.class, of(LeaseName::new));
+    line.registerConverter(LogChoice.Chosen.class, of(LogChoice.Chosen::parse));
     line.registerConverter(CellMember.class, of(CellMember::parse));
     line.registerConverter(ShardChoice.Wanted.class, of(ShardChoice.Wanted::parse));
     line.registerConverter(Id.class, of(Id::parse));

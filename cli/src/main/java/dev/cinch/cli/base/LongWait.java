@@ -1,7 +1,6 @@
 package dev.cinch.cli.base;
 
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 
 /**
  * Says on a terminal, once, what a command waits for that has waited for two seconds; says nothing
@@ -27,12 +26,18 @@ public final class LongWait {
     this.since = monotonic.getAsLong();
   }
 
+  /** What is said. */
+  @FunctionalInterface
+  public interface Line<E extends Exception> {
+    String get() throws E;
+  }
+
   /**
    * To be called again and again while it waits.
    *
    * @param what a line; asked for only where it is said
    */
-  public void goesOn(Supplier<String> what) {
+  public <E extends Exception> void goesOn(Line<E> what) throws E {
     if (io.terminal() && !told && monotonic.getAsLong() - since >= NANOS) {
       told = true;
       io.say(command, what.get());

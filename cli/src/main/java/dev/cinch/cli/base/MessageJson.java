@@ -1,6 +1,7 @@
 package dev.cinch.cli.base;
 
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.read.MergedLogs;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.lease.SignedWitness;
@@ -34,7 +35,11 @@ public final class MessageJson implements MessageSink {
       leases = now;
       leasesText = text(now);
     }
-    place(out.object(), m.timestamp(), fileText, m.position()).flag("settled", m.settled());
+    out.object();
+    if (m instanceof MergedLogs.Found found) {
+      out.text("log", found.log().value());
+    }
+    place(out, m.timestamp(), fileText, m.position()).flag("settled", m.settled());
     if (m instanceof Numbered.Sequenced numbered && numbered.sequence() > 0) {
       out.number("sequence", numbered.sequence());
     }

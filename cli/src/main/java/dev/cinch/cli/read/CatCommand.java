@@ -3,13 +3,14 @@ package dev.cinch.cli.read;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.Bucket;
-import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.cli.base.CreateOption;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.LogChoice;
+import dev.cinch.cli.base.LongWait;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Numbered;
 import dev.cinch.cli.base.Output;
@@ -18,6 +19,7 @@ import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.cli.base.TimeRange;
 import dev.cinch.lease.LeaseUnavailableException;
 import java.io.IOException;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -30,6 +32,8 @@ import picocli.CommandLine.Option;
     name = "cat",
     description = {
       "Print a log's settled messages in order: the same for everyone, and for ever.",
+      "Several logs are printed as one, in the order of time, through the cut: the time through"
+          + " which all of them are settled. So all is there that they hold before it.",
       "With --live also those that are not settled yet. Exit code 1 if there are messages and all"
           + " were left out because of their leases. Exit code 5 if some expired while they were"
           + " read: the output lacks them."
@@ -39,16 +43,18 @@ import picocli.CommandLine.Option;
       "Examples:",
       "  cinch cat --log jobs --from -1h",
       "  cinch cat --log jobs --tail 10 --follow --json",
-      "  cinch cat --log jobs --lease jobs/42 --last-lease --live"
+      "  cinch cat --log jobs --lease jobs/42 --last-lease --live",
+      "  cinch cat --log 'jobs-*' --log payments --format csv"
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 public final class CatCommand implements Callable<Integer> {
+  private static final String NAME = "cinch cat";
+
   private final Io io;
 
   @Mixin StoreOptions store;
 
-  @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
-  LogName log;
+  @Mixin LogChoice logs;
 
   @Option(names = "--live", description = "Also what is not settled yet.")
   boolean live;
@@ -86,29 +92,70 @@ public final class CatCommand implements Callable<Integer> {
       throw new Misuse("--tail is not negative");
     }
     lease.check(tail != null);
+    logs.check(lease.name != null);
+    if (!logs.isOne() && (live || tail != null)) {
+      throw new Misuse("--live and --tail are for one log; name it with --log");
+    }
     Store opened = store.open();
-    Log target = CreateOption.existing(opened, log);
+    return logs.isOne() ? one(opened) : several(opened);
+  }
+
+  private int several(Store opened)
+      throws IOException, InterruptedException, LeaseUnavailableException {
+    List<Log> all = logs.open(opened);
     chosen = lease.chosen(opened);
-    var ignored = new IgnoredMessages(io, "cinch cat");
+    var ignored = new IgnoredMessages(io, NAME);
+    var progress = new Progress(io);
+    for (Log log : all) {
+      OldMessages.tell(log.reader(), range, io, NAME, log.name() + ": ");
+    }
+    try (Output out = io.output()) {
+      out.ifClosed(ExitCode.GOOD);
+      ignored.alsoTo(out, printing);
+      MessageSink sink = ignored.watched(watched(progress, printing.sink(out, all.get(0).name())));
+      var merge = new SeveralLogs(all, sink, ignored, out, chosen::has);
+      if (follow) {
+        merge.follow(start(), range.end(), range.from == null && !lease.last, waiting(opened));
+      } else {
+        Log last = merge.read(start(), range.end());
+        if (ignored.none()) {
+          NothingThere.tell(io, NAME, all, last, range);
+        }
+      }
+    }
+    progress.end();
+    return ignored.end();
+  }
+
+  /** Says at a terminal what a log is waited for, unless there was a message. */
+  private Follower.Waiting waiting(Store opened) {
+    var wait = new LongWait(io, NAME, opened.context().time()::monotonicNanos);
+    return log -> wait.goesOn(() -> NothingThere.waits(log));
+  }
+
+  private int one(Store opened)
+      throws IOException, InterruptedException, LeaseUnavailableException {
+    Log target = CreateOption.existing(opened, logs.one());
+    chosen = lease.chosen(opened);
+    var ignored = new IgnoredMessages(io, NAME);
     var progress = new Progress(io);
     try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
       ignored.alsoTo(out, printing);
-      MessageSink sink =
-          ignored.watched(watched(progress, chosen(sink(out, target.context().bucketWidth()))));
+      MessageSink sink = ignored.watched(watched(progress, chosen(sink(out, target))));
       if (follow) {
-        OldMessages.tell(target.reader(), range, io, "cinch cat");
-        follow(target, sink, ignored, out);
+        OldMessages.tell(target.reader(), range, io, NAME, "");
+        follow(target, sink, ignored, out, waiting(opened));
       } else {
         read(target, new Numbered(printing.asJson()), sink, ignored);
       }
     }
     progress.end();
     if (!follow) {
-      OldMessages.tell(target.reader(), range, io, "cinch cat"); // also of what expired meanwhile
+      OldMessages.tell(target.reader(), range, io, NAME, ""); // also of what expired meanwhile
     }
-    if (!follow && io.terminal() && ignored.none()) {
-      io.say("cinch cat", NothingThere.why(target, range, live));
+    if (!follow && ignored.none()) {
+      NothingThere.tell(io, NAME, target, range, live);
     }
     return ignored.end();
   }
@@ -165,7 +212,12 @@ public final class CatCommand implements Callable<Integer> {
   }
 
   /** From now on; from --from if that is given, and after the last ones with --tail. */
-  private void follow(Log target, MessageSink sink, LogReader.Objection ignored, Output out)
+  private void follow(
+      Log target,
+      MessageSink sink,
+      LogReader.Objection ignored,
+      Output out,
+      Follower.Waiting waiting)
       throws IOException, InterruptedException {
     LogReader reader = target.reader();
     int count = tail == null ? 0 : tail;
@@ -191,7 +243,7 @@ public final class CatCommand implements Callable<Integer> {
       next = numbers.begin(target, from);
     }
     new Follower(target, range.end(), numbers.counting(sink), numbers.counting(ignored), out)
-        .settled(next, !all);
+        .settled(next, !all, waiting);
   }
 
   private long start() {
@@ -219,11 +271,12 @@ public final class CatCommand implements Callable<Integer> {
     };
   }
 
-  private MessageSink sink(Output out, long width) {
-    MessageSink print = printing.sink(out);
+  private MessageSink sink(Output out, Log target) throws IOException {
+    MessageSink print = printing.sink(out, target.name());
     if (!follow) {
       return print;
     }
+    long width = target.context().bucketWidth();
     return new MessageSink() {
       private long bucket = Long.MIN_VALUE;
 

@@ -25,7 +25,6 @@ final class Follower {
   private final Log log;
   private final LogReader reader;
   private final TimeSource time;
-  private final long pause;
   private final long end;
   private final MessageSink sink;
   private final LogReader.Objection ignored;
@@ -35,6 +34,12 @@ final class Follower {
   private final Map<DataFileName, Met> met = new HashMap<>();
 
   private boolean begun;
+
+  /** Told of the log that is waited for, before each pause. */
+  @FunctionalInterface
+  interface Waiting {
+    void goesOn(Log log) throws IOException;
+  }
 
   private static final class Met {
     private long next;
@@ -48,20 +53,26 @@ final class Follower {
     this.log = log;
     this.reader = log.reader();
     this.time = log.context().store().time();
-    long width = log.context().bucketWidth();
-    this.pause = Math.max(SHORTEST_PAUSE_NANOS, Math.min(LONGEST_PAUSE_NANOS, width));
     this.end = end;
     this.sink = sink;
     this.ignored = ignored;
     this.out = out;
   }
 
+  /** How long to wait before the next look. */
+  static long pause(Log log) {
+    long width = log.context().bucketWidth();
+    return Math.max(SHORTEST_PAUSE_NANOS, Math.min(LONGEST_PAUSE_NANOS, width));
+  }
+
   /**
    * With what becomes settled. The next record is waited for by listing (rule N3).
    *
    * @param goesOn whether something was read before, so that what expired since is a hole
+   * @param waiting says what is waited for, where that takes long
    */
-  void settled(long start, boolean goesOn) throws IOException, InterruptedException {
+  void settled(long start, boolean goesOn, Waiting waiting)
+      throws IOException, InterruptedException {
     long next = start;
     begun = goesOn;
     while (true) {
@@ -71,8 +82,9 @@ final class Follower {
       if (next >= end) {
         return;
       }
-      refuseTheEnd(next);
-      time.sleepNanos(pause);
+      refuseTheEnd(log, next);
+      waiting.goesOn(log);
+      time.sleepNanos(pause(log));
     }
   }
 
@@ -94,15 +106,15 @@ final class Follower {
       if (next >= end) {
         return;
       }
-      refuseTheEnd(next);
+      refuseTheEnd(log, next);
       long settled = next;
       met.values().removeIf(file -> file.last < settled);
-      time.sleepNanos(Math.max(pause, 2 * (time.monotonicNanos() - began)));
+      time.sleepNanos(Math.max(pause(log), 2 * (time.monotonicNanos() - began)));
     }
   }
 
   /** A log that was removed is settled to the last boundary there is: nothing comes any more. */
-  private void refuseTheEnd(long settled) throws IOException {
+  static void refuseTheEnd(Log log, long settled) throws IOException {
     if (settled > Long.MAX_VALUE - 2 * log.context().bucketWidth()) {
       Optional<String> removed = new RemovedLogs(log.context().store()).told(log.name());
       if (removed.isPresent()) {

@@ -1,5 +1,6 @@
 package dev.cinch.cli.read;
 
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.GapException;
 import dev.cinch.bag.read.LogReader;
@@ -45,13 +46,21 @@ final class IgnoredMessages implements LogReader.Objection {
 
   @Override
   public void expired(Gap missing) throws IOException {
+    expired(null, missing);
+  }
+
+  /** The same of one log of several. */
+  void expired(@Nullable LogName log, Gap missing) throws IOException {
     if (!missing.inside()) {
       return; // the read begins later, as every other one does now
     }
     gap = true;
-    io.say(command, GapException.text(missing));
+    io.say(command, (log == null ? "" : log + ": ") + GapException.text(missing));
     if (lines != null) {
       JsonLines line = lines.object().text("type", "gap");
+      if (log != null) {
+        line.text("log", log.value());
+      }
       line.timeIfAny("from", missing.from()).time("to", missing.to());
       if (missing.messages().isPresent()) {
         line.number("messages", missing.messages().getAsLong());

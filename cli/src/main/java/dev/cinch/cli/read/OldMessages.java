@@ -69,14 +69,20 @@ public final class OldMessages {
             .formatted(log.name(), Moment.text(before)));
   }
 
-  /** Tells, in a line, of a range that asks for what expired. */
-  static void tell(LogReader reader, TimeRange range, Io io, String command) throws IOException {
+  /**
+   * Tells, in a line, of a range that asks for what expired.
+   *
+   * @param prefix of the line, where there are several logs
+   */
+  static void tell(LogReader reader, TimeRange range, Io io, String command, String prefix)
+      throws IOException {
     if (range.from == null) {
       return;
     }
     long expired = reader.expired();
     if (range.start() < expired) {
-      io.say(command, "what was written before " + Moment.text(expired) + " expired, and is gone");
+      String text = "what was written before " + Moment.text(expired) + " expired, and is gone";
+      io.say(command, prefix + text);
     }
   }
 }

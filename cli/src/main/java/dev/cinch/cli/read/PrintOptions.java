@@ -1,8 +1,10 @@
 package dev.cinch.cli.read;
 
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.cli.base.MessageJson;
 import dev.cinch.cli.base.Output;
+import java.io.IOException;
 import picocli.CommandLine.Option;
 
 /** How messages are printed. */
@@ -17,22 +19,31 @@ public final class PrintOptions {
       names = "--format",
       paramLabel = "HOW",
       defaultValue = "raw",
-      hidden = true, // what scripts had before --json
-      description = "json: as --json.")
+      description =
+          "raw: the payload and a newline; json: as --json; csv: a header, and a line for each"
+              + " message, quoted as RFC 4180 says.")
   Format format;
 
   /** What {@code --format} may be. */
   enum Format {
     RAW,
-    JSON
+    JSON,
+    CSV
   }
 
   public boolean asJson() {
     return json || format == Format.JSON;
   }
 
-  /** Prints messages so. */
-  MessageSink sink(Output out) {
+  /**
+   * Prints messages so.
+   *
+   * @param log of those that don't say theirs
+   */
+  MessageSink sink(Output out, LogName log) throws IOException {
+    if (!asJson() && format == Format.CSV) {
+      return new MessageCsv(out, log);
+    }
     return asJson()
         ? new MessageJson(out)
         : message -> {

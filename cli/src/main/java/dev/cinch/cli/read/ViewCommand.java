@@ -151,14 +151,14 @@ public final class ViewCommand {
         ignored.alsoTo(out, printing);
         var numbers = new Numbered(printing.asJson());
         long start = numbers.begin(opened, range.start());
-        MessageSink sink = ignored.watched(printing.sink(out));
+        MessageSink sink = ignored.watched(printing.sink(out, log));
         new ViewReader(opened)
             .read(start, range.end(), numbers.counting(sink), numbers.counting(ignored));
       }
-      if (io.terminal() && ignored.none()) {
-        io.say("cinch view cat", NothingThere.why(opened, range, false));
+      if (ignored.none()) {
+        NothingThere.tell(io, "cinch view cat", opened, range, false);
       }
-      OldMessages.tell(opened.reader(), range, io, "cinch view cat");
+      OldMessages.tell(opened.reader(), range, io, "cinch view cat", "");
       return ignored.end();
     }
   }

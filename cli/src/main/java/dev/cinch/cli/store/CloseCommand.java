@@ -75,7 +75,8 @@ public final class CloseCommand implements Callable<Integer> {
       names = "--now",
       description =
           "Settle idle time, too. Otherwise a log to which nobody appends rests for twice as long"
-              + " each time, up to half an hour.")
+              + " each time, up to half an hour. With --wait all logs through the same time, so that"
+              + " they can be read as one.")
   boolean now;
 
   @Option(
@@ -164,6 +165,8 @@ public final class CloseCommand implements Callable<Integer> {
       if (wait) {
         var times = new HashMap<LogName, Long>();
         code = logs.each(opened, out, complaints::tell, log -> times.put(log.name(), due(log)));
+        long last = times.values().stream().max(Long::compare).orElse(Long.MIN_VALUE);
+        times.replaceAll((log, due) -> now ? last : due);
         work = closing.through(times, opinion, out);
       } else {
         StoreSettings settings = opened.settings();

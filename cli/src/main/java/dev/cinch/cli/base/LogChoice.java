@@ -1,0 +1,94 @@
+package dev.cinch.cli.base;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.NotAStoreException;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.model.LogName;
+import java.io.IOException;
+import java.nio.file.FileSystems;
+import java.nio.file.Path;
+import java.nio.file.PathMatcher;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.regex.PatternSyntaxException;
+import picocli.CommandLine.Option;
+
+/** Which logs to read: one, or several as one stream. */
+@SuppressWarnings("NullAway.Init") // picocli sets the fields
+public final class LogChoice {
+  @Option(
+      names = "--log",
+      paramLabel = "NAME",
+      description = "The log. Several are one stream: give it again, or a pattern, like 'jobs-*'.")
+  List<Chosen> names = new ArrayList<>();
+
+  @Option(names = "--all", description = "All logs as one stream; so it is with --lease alone.")
+  boolean all;
+
+  /** A log's name, or a pattern of names as a shell has them. */
+  public record Chosen(String text, boolean pattern) {
+    /**
+     * @throws IllegalArgumentException if it is neither; the message is for the user
+     */
+    static Chosen parse(String text) {
+      if (text.chars().anyMatch(c -> "*?[{".indexOf(c) >= 0)) {
+        PathMatcher unused = matcher(text); // or it is none
+        return new Chosen(text, true);
+      }
+      return new Chosen(new LogName(text).value(), false);
+    }
+
+    private static PathMatcher matcher(String text) {
+      try {
+        return FileSystems.getDefault().getPathMatcher("glob:" + text);
+      } catch (PatternSyntaxException e) {
+        throw new IllegalArgumentException("not a pattern of log names: \"" + text + "\"", e);
+      }
+    }
+  }
+
+  /** Whether one log was named, which may be read in all ways. */
+  public boolean isOne() {
+    return !all && names.stream().distinct().count() == 1 && !names.get(0).pattern();
+  }
+
+  public LogName one() {
+    return new LogName(names.get(0).text());
+  }
+
+  /** Refuses a command line that names none. */
+  public void check(boolean byLease) {
+    if (all && !names.isEmpty()) {
+      throw new Misuse("--all has every log; leave it or --log out");
+    }
+    if (!all && names.isEmpty() && !byLease) {
+      throw new Misuse("name a log: --log NAME, or --all");
+    }
+  }
+
+  /** Opens them, in the order of their names. */
+  public List<Log> open(Store store) throws IOException {
+    List<LogName> known = store.permittedLogs();
+    var logs = new TreeMap<LogName, Log>();
+    var matched = new ArrayList<>(names.isEmpty() ? known : List.of());
+    for (Chosen name : names) {
+      if (name.pattern()) {
+        PathMatcher matcher = Chosen.matcher(name.text());
+        known.stream().filter(n -> matcher.matches(Path.of(n.value()))).forEach(matched::add);
+      } else {
+        var plain = new LogName(name.text());
+        logs.put(plain, CreateOption.existing(store, plain));
+      }
+    }
+    store.whole(matched).forEach(log -> logs.put(log.name(), log));
+    if (logs.isEmpty()) {
+      throw new NotAStoreException(
+          "no log of %s %s"
+              .formatted(
+                  store.context().layout().root(),
+                  names.isEmpty() ? "was made yet" : "is called like " + names.get(0).text()));
+    }
+    return List.copyOf(logs.values());
+  }
+}
