@@ -11,6 +11,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.net.URI;
+import java.net.UnknownHostException;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -47,9 +48,21 @@ final class HttpTransport implements Endpoints.Transport {
 
   private final Patience patience;
   private final Credentials credentials;
+  private final Names names;
   private final Idle idle = new Idle();
 
+  /** Looks up a name; as {@link InetAddress#getAllByName}. */
+  @FunctionalInterface
+  interface Names {
+    InetAddress[] addresses(String host) throws UnknownHostException;
+  }
+
   HttpTransport(Patience patience, Credentials credentials) {
+    this(patience, credentials, InetAddress::getAllByName);
+  }
+
+  HttpTransport(Patience patience, Credentials credentials, Names names) {
+    this.names = names;
     this.patience = patience;
     this.credentials = credentials;
     Idle kept = idle;
@@ -151,17 +164,35 @@ final class HttpTransport implements Endpoints.Transport {
     HostPort to = host(uri);
     boolean secure = "https".equalsIgnoreCase(uri.getScheme());
     int port = to.port() >= 0 ? to.port() : secure ? 443 : 80;
-    var address = new InetSocketAddress(address(to, nanos), port);
+    InetAddress[] addresses = addresses(to, nanos);
+    SSLContext context;
     try {
-      SSLContext context =
+      context =
           !secure
               ? null
               : credentials.tls().isPresent()
                   ? credentials.tls().get().get()
                   : SSLContext.getDefault();
-      return Connection.open(address, to.host(), context, deadline);
     } catch (NoSuchAlgorithmException e) {
       throw new ConnectException("this Java has no TLS: " + e.getMessage());
+    }
+    return connect(addresses, port, to.host(), context, deadline);
+  }
+
+  /** At the first address of a name that takes it: one may be of a network that leads nowhere. */
+  private static Connection connect(
+      InetAddress[] addresses, int port, String host, @Nullable SSLContext tls, long deadline)
+      throws IOException {
+    for (int i = 0; ; i++) {
+      long now = SystemTime.INSTANCE.monotonicNanos();
+      long part = (deadline - now) / (addresses.length - i);
+      try {
+        return Connection.open(new InetSocketAddress(addresses[i], port), host, tls, now + part);
+      } catch (ConnectException e) {
+        if (i == addresses.length - 1 || Thread.currentThread().isInterrupted()) {
+          throw e;
+        }
+      }
     }
   }
 
@@ -170,13 +201,13 @@ final class HttpTransport implements Endpoints.Transport {
   }
 
   /** Looking up a name may take longer than anybody waits, and nothing ends it. */
-  private static InetAddress address(HostPort to, long nanos)
+  private InetAddress[] addresses(HostPort to, long nanos)
       throws IOException, InterruptedException {
     String host = to.host().replace("%25", "%"); // as RFC 6874 writes a zone in an address
     if (to.isAddress()) {
-      return InetAddress.getByName(host);
+      return new InetAddress[] {InetAddress.getByName(host)};
     }
-    var lookup = new FutureTask<>(() -> InetAddress.getByName(host));
+    var lookup = new FutureTask<>(() -> names.addresses(host));
     var thread = new Thread(lookup, "cinch-lease-name");
     thread.setDaemon(true);
     thread.start();

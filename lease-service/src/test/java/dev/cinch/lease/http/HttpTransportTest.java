@@ -77,6 +77,24 @@ final class HttpTransportTest {
     }
   }
 
+  /** One of IPv6 that leads nowhere keeps nobody from a server of IPv4, nor the other way round. */
+  @Test
+  void allAddressesOfANameAreTried() throws Exception {
+    try (var server = new Server("", false)) {
+      InetAddress nobody = InetAddress.getByAddress(new byte[] {127, 0, 0, 2});
+      InetAddress[] both = {nobody, InetAddress.getLoopbackAddress()};
+      var named = new HttpTransport(PATIENT, Credentials.NONE, host -> both);
+      URI uri = URI.create("http://leases.example:" + server.listening.getLocalPort() + "/");
+      var answer = named.exchange("GET", uri, Wire.JSON, null, Duration.ZERO);
+      assertEquals(200, answer.status());
+      both[1] = nobody;
+      var nowhere = new HttpTransport(PATIENT, Credentials.NONE, host -> both);
+      assertThrows(
+          ConnectException.class,
+          () -> nowhere.exchange("GET", uri, Wire.JSON, null, Duration.ZERO));
+    }
+  }
+
   /** They would be waited for when the process ends. */
   @Test
   void nothingOfItWaitsInAThread() throws Exception {
