@@ -63,7 +63,10 @@ final class LeaseAcquireCommand extends LeaseRequest {
   @Parameters(arity = "1..*", paramLabel = "LEASE", description = "The leases' names.")
   List<LeaseName> names;
 
-  @Option(names = "--holder", paramLabel = "TEXT", description = "Who; the machine's name.")
+  @Option(
+      names = "--holder",
+      paramLabel = "TEXT",
+      description = "Who holds it, as others are told; the machine's name unless set.")
   @Nullable String holder;
 
   @Option(names = "--tentative", description = "Permits no writes, and anyone may break it.")
@@ -87,7 +90,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
       names = "--log",
       paramLabel = "NAME",
       showDefaultValue = CommandLine.Help.Visibility.NEVER,
-      description = "Only this log; may be repeated.")
+      description = "Permit writes to this log alone; may be repeated.")
   List<LogName> logs = new ArrayList<>();
 
   LeaseAcquireCommand(Io io) {

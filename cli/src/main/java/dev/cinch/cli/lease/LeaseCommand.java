@@ -34,7 +34,11 @@ import picocli.CommandLine.Option;
       LeaseListing.Listing.class,
       LeaseWhoCommand.class
     },
-    description = "Take, prolong, give back, revoke and look at leases.",
+    description = {
+      "Take, prolong, give back, revoke and look at leases.",
+      "When you get a lease you see everything its last holder wrote, and that holder can write"
+          + " nothing more."
+    },
     footer = {"", "Example:", "  cinch lease acquire --server http://127.0.0.1:8470 jobs/42"})
 public final class LeaseCommand {
   /** A grant, and what is told of it when it is renewed or released. */

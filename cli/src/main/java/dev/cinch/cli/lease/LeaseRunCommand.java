@@ -89,7 +89,10 @@ public final class LeaseRunCommand implements Callable<Integer> {
               + " command.")
   @Nullable Duration length;
 
-  @Option(names = "--holder", paramLabel = "TEXT", description = "Who; machine and process.")
+  @Option(
+      names = "--holder",
+      paramLabel = "TEXT",
+      description = "Who holds them, as others are told; machine and process unless set.")
   @Nullable String holder;
 
   @Option(

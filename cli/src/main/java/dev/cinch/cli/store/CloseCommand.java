@@ -36,7 +36,8 @@ import picocli.CommandLine.Spec;
     name = "close",
     description = {
       "Close buckets whose grace period is over, so that what they hold is settled.",
-      "Nothing to do yet is no error; any number may run at once. A log that can't be closed keeps"
+      "Closing a bucket freezes it and publishes its table of contents, a file called lock. It is"
+          + " not a file lock. Nothing to do yet is no error; any number may run at once. A log that can't be closed keeps"
           + " no other log from it."
     },
     footer = {

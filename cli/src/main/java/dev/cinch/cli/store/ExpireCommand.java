@@ -41,7 +41,7 @@ public final class ExpireCommand implements Callable<Integer> {
       names = "--keep",
       required = true,
       paramLabel = "DURATION",
-      description = "A segment goes once it ended so long ago, like 90d.")
+      description = "Keep messages at least so long, like 90d.")
   Duration keep;
 
   @Mixin Deletions deletions;

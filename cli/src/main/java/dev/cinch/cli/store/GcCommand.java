@@ -32,11 +32,11 @@ import picocli.CommandLine.Option;
 @Command(
     name = "gc",
     description = {
-      "Delete buckets and records that a segment covers and whose retention time is over.",
+      "Delete what stands twice: buckets whose messages cinch view build has merged into segments.",
       "Messages stay unless --keep is given: cat reads them from the segments (see cinch view"
           + " build). A log that is damaged or can't be read keeps no other log from it."
     },
-    footer = {"", "Example:", "  cinch gc --store /mnt/shared/store --retention 30d --dry-run"})
+    footer = {"", "Example:", "  cinch gc --store /mnt/shared/store --retention 1h --dry-run"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 public final class GcCommand implements Callable<Integer> {
   private final Io io;
@@ -56,7 +56,7 @@ public final class GcCommand implements Callable<Integer> {
       names = "--retention",
       required = true,
       paramLabel = "DURATION",
-      description = "How long after its end a bucket stays at least, like 30d.")
+      description = "A bucket stays so long after its end, whatever segments have; like 1h.")
   Duration retention;
 
   @Mixin Deletions deletions;

@@ -62,42 +62,45 @@ public final class InitCommand implements Callable<Integer> {
   @Option(
       names = "--bucket-width",
       paramLabel = "DURATION",
-      description = "Width of every bucket, 100ms to 1h.",
+      description =
+          "The time that one bucket holds, 100ms to 1h. Wide ones make fewer files, and are settled later.",
       defaultValue = "1s")
   Duration bucketWidth;
 
   @Option(
       names = "--grace",
       paramLabel = "DURATION",
-      description = "How long after its end a bucket may be closed.",
+      description =
+          "A bucket may be closed so long after its end: slow appends and wrong clocks get that time.",
       defaultValue = "2s")
   Duration grace;
 
   @Option(
       names = "--clock-ahead",
       paramLabel = "DURATION",
-      description = "How far a clock may be ahead of the filesystem's.",
+      description =
+          "A machine whose clock is further ahead of the filesystem's may not write or close.",
       defaultValue = "500ms")
   Duration clockAhead;
 
   @Option(
       names = "--clock-behind",
       paramLabel = "DURATION",
-      description = "How far it may be behind.",
+      description = "The same for a clock that is behind.",
       defaultValue = "500ms")
   Duration clockBehind;
 
   @Option(
       names = "--timestamp-distance",
       paramLabel = "DURATION",
-      description = "How far a timestamp may be from its writer's clock.",
+      description = "A timestamp may be so far from its writer's clock.",
       defaultValue = "500ms")
   Duration timestampDistance;
 
   @Option(
       names = "--slow-append",
       paramLabel = "DURATION",
-      description = "How long a slow append takes.",
+      description = "Appends slower than this count as slow. Raise it on slow storage.",
       defaultValue = "500ms")
   Duration slowAppend;
 
@@ -111,7 +114,7 @@ public final class InitCommand implements Callable<Integer> {
   @Option(
       names = "--lease-margin",
       paramLabel = "DURATION",
-      description = "How long before its expiry nothing is written any more.",
+      description = "So long before a lease ends nothing is written under it any more.",
       defaultValue = "500ms")
   Duration leaseMargin;
 
@@ -138,21 +141,24 @@ public final class InitCommand implements Callable<Integer> {
   @Option(
       names = "--message-limit",
       paramLabel = "BYTES",
-      description = "The longest message, 1 to 16777216.",
+      description = "The longest message in bytes, 1 to 16777216.",
       defaultValue = "1048576")
   int messageLimit;
 
   @Option(
       names = "--confirm",
       paramLabel = "WHEN",
-      description = "When a writer looks at the prelock: ${COMPLETION-CANDIDATES}.",
+      description =
+          "always: each append looks whether its bucket is being closed. late: only slow ones look,"
+              + " which is safe where a server alone gives change times (docs/operating.md).",
       defaultValue = "always")
   StoreSettings.Confirm confirm;
 
   @Option(
       names = "--leases",
       paramLabel = "HOW",
-      description = "Whether readers demand a valid lease: ${COMPLETION-CANDIDATES}.",
+      description =
+          "optional: anybody may append. required: messages without a valid lease do not exist.",
       defaultValue = "optional")
   StoreSettings.Leases leases;
 
