@@ -171,6 +171,9 @@ record StoreReport(
                                   Kind.CLOCK,
                                   null,
                                   "the lease server's time sources: " + OneLine.of(p, 300)))));
+      if (attention.stream().anyMatch(a -> a.kind() == Kind.DISK)) { // that is why
+        attention.removeIf(a -> a.kind() == Kind.CLOSER || a.kind() == Kind.INTENT);
+      }
       attention.sort((a, b) -> a.kind().compareTo(b.kind()));
       return new StoreReport(at, offset, free, found, shards, logs, attention);
     }
