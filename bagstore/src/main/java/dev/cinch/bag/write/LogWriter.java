@@ -41,19 +41,11 @@ public final class LogWriter implements AutoCloseable {
 
   private static final int MAX_SPARE_BUFFERS = 4;
 
-  /**
-   * How long to wait for the clock before looking at it again: it may be set meanwhile, and
-   * timestamps may be given back.
-   */
-  private static final long CLOCK_LOOK_NANOS = 500_000_000;
-
   private final LogContext log;
-  private final Timestamps timestamps;
-  private final Timestamps.Taken taken = new Timestamps.Taken();
+  private final WriterTimestamps timestamps;
   private final BucketAppender appender;
   private final VerdictReader verdicts;
   private final int messageLimit;
-  private final long distance;
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition work = lock.newCondition();
@@ -70,6 +62,10 @@ public final class LogWriter implements AutoCloseable {
   private @Nullable PendingBatch writing;
 
   private boolean closed;
+
+  /** Whether a write was given up that may not return. */
+  private boolean givenUp;
+
   private @Nullable Throwable failure;
   private @Nullable Thread background;
 
@@ -78,12 +74,11 @@ public final class LogWriter implements AutoCloseable {
    */
   public LogWriter(LogContext log, Timestamps timestamps, Durability durability) {
     this.log = log;
-    this.timestamps = timestamps;
+    this.timestamps = new WriterTimestamps(log, timestamps, lock);
     var horizon = new HorizonAdvance(log);
     this.appender = new BucketAppender(log, durability, horizon);
     this.verdicts = new VerdictReader(log, horizon);
     this.messageLimit = log.store().settings().messageLimit();
-    this.distance = log.store().settings().timestampDistanceNanos();
   }
 
   /**
@@ -155,7 +150,7 @@ public final class LogWriter implements AutoCloseable {
       if (needsThread) {
         startBackground();
       }
-      long timestamp = timestamp(stamp);
+      long timestamp = timestamps.next(stamp, this::refuseIfClosed);
       PendingBatch last = queue.peekLast();
       PendingBatch ahead = behind == null ? null : behind.batch();
       boolean joins =
@@ -198,33 +193,6 @@ public final class LogWriter implements AutoCloseable {
     } else {
       room.awaitUninterruptibly();
     }
-  }
-
-  /**
-   * Step 1: above the lower bound, below the upper one, within the allowed distance of the clock.
-   */
-  private long timestamp(LeaseStamp stamp) throws MessageRefusedException {
-    // What is older than the log may be from before a fence that was made before the log was.
-    long lower =
-        stamp == LeaseStamp.NONE ? Long.MIN_VALUE : Math.max(stamp.lowerBound(), log.created());
-    return timestamps.next(taken, stamp, lower, distance, this::pause);
-  }
-
-  /** Without the lock: others go on meanwhile. */
-  private void pause(long nanos) throws MessageRefusedException {
-    boolean interrupted = false;
-    lock.unlock();
-    try {
-      log.store().time().sleepNanos(Math.min(nanos, CLOCK_LOOK_NANOS));
-    } catch (InterruptedException e) {
-      interrupted = true;
-    } finally {
-      lock.lock();
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-    refuseIfClosed();
   }
 
   /** What waits to be written, in bytes. */
@@ -352,7 +320,9 @@ public final class LogWriter implements AutoCloseable {
         lock.lock();
         writing = null;
       }
-      settle(batch, attempt);
+      boolean unwritten =
+          attempt instanceof Attempt.Known known && known.outcome() instanceof Outcome.Rejected;
+      timestamps.settle(batch, unwritten, queue.peekLast());
       if (attempt instanceof Attempt.Known known) {
         resolved(batch, known.outcome());
       } else {
@@ -405,25 +375,18 @@ public final class LogWriter implements AutoCloseable {
   }
 
   /** A fault of ours or of Java: nobody may be told anything any more. */
-  private void fail(PendingBatch batch, Throwable e) {
+  private void fail(@Nullable PendingBatch batch, Throwable e) {
     failure = e;
     closed = true;
-    batch.done.signalAll();
+    if (batch != null) {
+      batch.done.signalAll();
+    }
     queue.forEach(b -> b.done.signalAll());
     unclear.forEach(b -> b.done.signalAll());
     queue.clear();
     unclear.clear();
     work.signalAll();
     room.signalAll();
-  }
-
-  /** A batch that was rejected before its first byte was written gives its timestamps back. */
-  private void settle(PendingBatch batch, Attempt attempt) {
-    boolean unwritten =
-        attempt instanceof Attempt.Known known && known.outcome() instanceof Outcome.Rejected;
-    PendingBatch left = queue.peekLast();
-    timestamps.settle(
-        taken, unwritten ? Long.MIN_VALUE : batch.last, left == null ? Long.MIN_VALUE : left.last);
   }
 
   /** Sees to it that somebody goes on, with the next batch and with what is of unclear fate. */
@@ -468,6 +431,37 @@ public final class LogWriter implements AutoCloseable {
   }
 
   /**
+   * Refuses every further message, and waits for none. What was not written yet is rejected. What
+   * may have been written, and has no verdict, ends with {@link FateUnknownException}: leases that
+   * it was written under must not be given back. For a store that can't be written: a writer waits
+   * until it can, and says for what in its log, at first and once a minute.
+   *
+   * @param why one line, for receipts and exceptions
+   */
+  public void giveUp(String why) {
+    lock.lock();
+    try {
+      closed = true;
+      while (!queue.isEmpty()) {
+        resolved(queue.removeFirst(), new Outcome.Rejected(why));
+      }
+      if (writing != null || !unclear.isEmpty()) {
+        String cause = PendingBatch.cause(unclear);
+        var unknown =
+            FateUnknownException.gaveUp(
+                log.layout().name().toString(), cause.isEmpty() ? why : why + " (" + cause + ")");
+        verdicts.giveUp(unknown);
+        givenUp = writing != null;
+        fail(writing, unknown);
+      }
+      work.signalAll();
+      room.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
    * Refuses every further message, and flushes.
    *
    * @throws IllegalStateException as {@link #flush}; it is closed all the same
@@ -487,10 +481,12 @@ public final class LogWriter implements AutoCloseable {
     } finally {
       lock.lock();
       try {
-        while (writing != null) {
+        while (writing != null && !givenUp) {
           room.awaitUninterruptibly(); // the flush does not, where another thread's verdict failed
         }
-        appender.release();
+        if (writing == null) {
+          appender.release();
+        }
       } finally {
         lock.unlock();
       }

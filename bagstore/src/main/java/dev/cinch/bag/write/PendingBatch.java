@@ -123,6 +123,16 @@ final class PendingBatch {
     return needsThread;
   }
 
+  /** Why the first of these is of unclear fate; empty if there is none. */
+  static String cause(Iterable<PendingBatch> unclear) {
+    for (PendingBatch b : unclear) {
+      if (b.unclear != null) {
+        return b.unclear.why();
+      }
+    }
+    return "";
+  }
+
   private static ByteBuffer allocate(int capacity) {
     return ByteBuffer.allocateDirect(capacity).order(ByteOrder.LITTLE_ENDIAN);
   }

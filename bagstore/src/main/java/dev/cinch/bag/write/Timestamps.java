@@ -61,36 +61,6 @@ public final class Timestamps {
     return next;
   }
 
-  /** Waits so many nanoseconds, or less. */
-  @FunctionalInterface
-  interface Pause {
-    void nanos(long nanos) throws MessageRefusedException;
-  }
-
-  /**
-   * As {@link #next(Taken, long, long, long)}, for a message under a stamp; pauses instead of
-   * writing far into the future.
-   *
-   * @throws MessageRefusedException if the stamp leaves none, or the pause throws it
-   */
-  long next(Taken taken, LeaseStamp stamp, long lower, long distance, Pause pause)
-      throws MessageRefusedException {
-    while (true) {
-      long timestamp = next(taken, lower, stamp.upperBound(), distance);
-      if (timestamp != WAIT) {
-        if (timestamp >= stamp.upperBound()) {
-          throw stamp.tooLate(timestamp);
-        }
-        return timestamp;
-      }
-      long wait = waitNanos(lower, distance);
-      if (lower + 1 >= stamp.upperBound()) {
-        throw stamp.noTimestamp(lower);
-      }
-      pause.nanos(wait);
-    }
-  }
-
   /**
    * Settles what a writer took, up to what it still has. What is above all that may have been
    * written and all that others have is free again.

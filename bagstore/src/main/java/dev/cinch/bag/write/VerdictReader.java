@@ -40,9 +40,18 @@ final class VerdictReader {
    */
   private static final long CLOCK_LOOK_NANOS = 5_000_000_000L;
 
+  /** How often at most it is told that a verdict can't be had. */
+  private static final long TOLD_NANOS = 60_000_000_000L;
+
   private final LogContext log;
   private final HorizonAdvance horizon;
   private final Locks locks;
+  private volatile @Nullable FateUnknownException givenUp;
+
+  /** When that was told last; guarded by this, as is what follows. */
+  private long toldAt;
+
+  private boolean told;
 
   VerdictReader(LogContext log, HorizonAdvance horizon) {
     this.log = log;
@@ -55,14 +64,19 @@ final class VerdictReader {
    * for afterwards.
    *
    * @throws FateUnknownException if the store is damaged where the verdict stands, or another one
-   *     stands in its place, so that there is none to wait for
+   *     stands in its place, so that there is none to wait for; or once this was given up
    */
   Outcome resolve(Attempt.Unknown attempt) {
     boolean interrupted = Thread.interrupted();
     try {
       boolean said = false;
       Patience damaged = null;
+      long since = log.store().time().monotonicNanos();
       while (true) {
+        FateUnknownException over = givenUp;
+        if (over != null) {
+          throw over.again();
+        }
         long wait = RETRY_NANOS;
         try {
           return read(attempt);
@@ -87,14 +101,7 @@ final class VerdictReader {
             return rejected(attempt, "the log was removed");
           }
           damaged = e instanceof DamagedException d ? stillDamaged(d, damaged) : null;
-          if (!said) {
-            LOG.warn(
-                "an append to {} is pending ({}): {}; trying until the store answers",
-                log.layout().name(),
-                attempt.why(),
-                BucketAppender.message(e));
-            said = true;
-          }
+          tell(attempt, since, e);
           interrupted |= Thread.interrupted(); // or every further operation would fail for it
         }
         try {
@@ -107,6 +114,26 @@ final class VerdictReader {
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
+    }
+  }
+
+  /** Who waits for a verdict does so no more, soon; and nobody will. */
+  void giveUp(FateUnknownException why) {
+    givenUp = why;
+  }
+
+  /** At once, and then once a minute, for all that wait. */
+  private synchronized void tell(Attempt.Unknown attempt, long since, IOException e) {
+    long now = log.store().time().monotonicNanos();
+    if (!told || now - toldAt >= TOLD_NANOS) {
+      told = true;
+      toldAt = now;
+      LOG.warn(
+          "an append to {} is pending ({}): {}; trying until the store answers ({} s)",
+          log.layout().name(),
+          attempt.why(),
+          BucketAppender.message(e),
+          (now - since) / 1_000_000_000L);
     }
   }
 

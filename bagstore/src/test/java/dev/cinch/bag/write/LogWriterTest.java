@@ -560,6 +560,55 @@ class LogWriterTest {
     assertEquals(0, writer.queuedBytes());
   }
 
+  @Test
+  void whoGivesUpIsToldWhatIsNotThereAndWhatNobodyKnows() throws Exception {
+    var resolving = new CountDownLatch(3);
+    var full = new AtomicBoolean(true);
+    fs.before(
+        op -> {
+          boolean intent = op.path().toString().contains("/intents/");
+          if (full.get() && (op.is(Kind.WRITE, ".log") || op.kind() == Kind.CREATE && intent)) {
+            resolving.countDown();
+            throw new IOException("no space left");
+          }
+        });
+    PendingReceipt unclear = submit("unclear");
+    var waiting = new CountDownLatch(1);
+    var thrown = new AtomicReference<FateUnknownException>();
+    var waiter =
+        new Thread(
+            () -> {
+              thrown.set(assertThrows(FateUnknownException.class, unclear::await));
+              waiting.countDown();
+            });
+    waiter.start();
+    resolving.await();
+    PendingReceipt queued = submit("queued");
+    writer.giveUp("nothing for an hour");
+    assertEquals(
+        "nothing for an hour", assertInstanceOf(Receipt.Rejected.class, queued.await()).reason());
+    var refused = assertThrows(MessageRefusedException.class, () -> submit("after"));
+    assertTrue(refused.isForGood());
+    assertThrows(FateUnknownException.class, writer::flush);
+    waiting.await();
+    String why = String.valueOf(requireNonNull(thrown.get()).getMessage());
+    assertEquals(
+        "an append to log jobs may be there or not: nothing for an hour (no space left)", why);
+    assertThrows(FateUnknownException.class, writer::close);
+    full.set(false);
+    rig.settle(rig.open(rig.disk.view(Rig.ALICE)));
+    assertEquals(List.of(), Ledger.settled(log));
+  }
+
+  @Test
+  void whoGivesUpWhereNothingWasWrittenClosesInPeace() throws Exception {
+    PendingReceipt queued = submit("queued");
+    writer.giveUp("enough");
+    assertInstanceOf(Receipt.Rejected.class, queued.await());
+    writer.close();
+    assertEquals(0, writer.queuedBytes());
+  }
+
   private PendingReceipt behind(String text, PendingReceipt before) throws MessageRefusedException {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     return writer.submit(LeaseStamp.NONE, bytes, 0, bytes.length, false, before);

@@ -6,6 +6,7 @@ import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.RemovedLogs;
+import dev.cinch.bag.write.FateUnknownException;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.cli.base.Converters.Moment;
@@ -35,6 +36,8 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -58,7 +61,7 @@ import picocli.CommandLine.Spec;
           + " SIGTERM and SIGINT stop the reading. It finishes the lines that it has, however long"
           + " that takes, gives leases back, and ends with 143 or 130. After the end of the input"
           + " it ends as it would anyway. Another signal, half a second later or more, ends it at"
-          + " once."
+          + " once. It waits for a full disk until there is room, see --give-up."
     },
     footer = {
       "",
@@ -69,6 +72,8 @@ import picocli.CommandLine.Spec;
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 public final class AppendCommand implements Callable<Integer> {
+  private static final Logger LOG = LoggerFactory.getLogger(AppendCommand.class);
+
   static final String COMMAND = "append";
   static final String NAME = "cinch " + COMMAND;
 
@@ -115,6 +120,15 @@ public final class AppendCommand implements Callable<Integer> {
           "With --resume: this input was begun then or later, like -7d. Nothing earlier is read.")
   @Nullable Moment since;
 
+  @Option(
+      names = "--give-up",
+      paramLabel = "DURATION",
+      description =
+          "End once no line got its receipt for so long, as when a disk is full: with exit code 4,"
+              + " and the lines that are not in the log, or may be. Otherwise it waits until the"
+              + " store can be written, and says each minute for what.")
+  @Nullable Duration giveUp;
+
   @Option(names = "--json", description = "Print a receipt a message, as JSON lines.")
   boolean json;
 
@@ -156,6 +170,9 @@ public final class AppendCommand implements Callable<Integer> {
     }
     if (since != null && !resume) {
       throw new Misuse("--since is for --resume");
+    }
+    if (giveUp != null && giveUp.toMillis() <= 0) {
+      throw new Misuse("--give-up is longer than 0s");
     }
     var time = new StoppableTime(store.time(), io.stop());
     Store opened = Store.open(store.store, store.environment(time));
@@ -218,10 +235,12 @@ public final class AppendCommand implements Callable<Integer> {
   }
 
   private int append(Log target, InputStream in) throws IOException, InterruptedException {
-    try (LogWriter writer = target.writer(durability)) {
+    LogWriter writer = target.writer(durability);
+    try (var unused = new Closing(writer::close)) {
       AppendJob job =
           job(
               target,
+              writer,
               (bytes, offset, n, behind) ->
                   AppendJob.Pending.of(writer.submit(LeaseStamp.NONE, bytes, offset, n)),
               Optional.empty());
@@ -230,14 +249,31 @@ public final class AppendCommand implements Callable<Integer> {
     }
   }
 
-  AppendJob job(Log target, AppendJob.Submitter submitter, Optional<Resumption> resumption) {
+  /** What closes a writer or a session. Where one gave up, what is unknown was told. */
+  record Closing(Runnable inner) implements AutoCloseable {
+    @Override
+    public void close() {
+      try {
+        inner.run();
+      } catch (FateUnknownException e) {
+        LOG.debug("{}", e.getMessage());
+      }
+    }
+  }
+
+  AppendJob job(
+      Log target,
+      LogWriter writer,
+      AppendJob.Submitter submitter,
+      Optional<Resumption> resumption) {
     int limit = target.context().store().settings().messageLimit();
     return new AppendJob(
         submitter,
         limit,
         () -> removed(target),
         json ? io.output() : null,
-        resumption.orElse(null));
+        resumption.orElse(null),
+        new GivingUp(store.time(), giveUp, writer::giveUp));
   }
 
   /** That a log was removed; null as far as can be seen. */
@@ -251,6 +287,7 @@ public final class AppendCommand implements Callable<Integer> {
 
   void run(AppendJob job, InputStream in) throws IOException, InterruptedException {
     io.stop().onRequest(job::stop);
+    io.stop().onEnd(() -> io.say(NAME, "ended by another signal: " + job.underway()));
     try {
       job.run(in);
     } catch (Output.ClosedException e) {
@@ -269,13 +306,19 @@ public final class AppendCommand implements Callable<Integer> {
   /** One line about what became of the input and the leases, where there is something to say. */
   int tell(AppendJob job, @Nullable String unreleased) {
     boolean stopped = io.stop().requested() && !job.ended();
-    boolean incomplete = job.fates().failed() > 0 || job.lost();
+    boolean incomplete = job.fates().failed() + job.fates().unknown() > 0 || job.lost();
     if (stopped || incomplete || unreleased != null || job.fates().earlier() > 0 || io.terminal()) {
       io.say(
           NAME,
           (stopped ? "stopped by " + io.stop().name() + " before the end of the input: " : "")
               + job.summary()
               + (unreleased == null ? "" : "; " + unreleased));
+    }
+    if (job.hangs()) {
+      io.stop().end(ExitCode.UNAVAILABLE); // nothing can be closed
+    }
+    if (job.gaveUp()) {
+      return ExitCode.UNAVAILABLE;
     }
     if (stopped) {
       return io.stop().exitCode();

@@ -1,6 +1,7 @@
 package dev.cinch.cli.append;
 
 import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.write.FateUnknownException;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.bag.write.PendingReceipt;
 import dev.cinch.cli.base.Failure;
@@ -9,6 +10,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,7 +36,13 @@ final class AppendJob {
   private final LineFates fates;
   private final ArrayBlockingQueue<Sent> queue = new ArrayBlockingQueue<>(MAX_QUEUED);
   private final CountDownLatch inputOver = new CountDownLatch(1);
-  private final Object taking = new Object();
+  private final ReentrantLock taking = new ReentrantLock();
+  private final ReentrantLock telling = new ReentrantLock();
+  private final GivingUp patience;
+  private boolean hangs;
+  private volatile boolean abandoned;
+  private volatile long told;
+  private volatile long handedOver;
   private final @Nullable Resumption resumption;
   private volatile boolean stopped;
   private volatile boolean ended;
@@ -99,27 +108,6 @@ final class AppendJob {
     @Nullable String why();
   }
 
-  /** Lines of one read and what was said when they were handed over. */
-  private record Sent(
-      LineReader.Lines lines,
-      @Nullable Pending[] pending,
-      @Nullable String[] why,
-      @Nullable Receipt[] before) {
-    static final Sent END = of(new LineReader.Lines(new byte[0], 0), new @Nullable Receipt[0]);
-
-    /**
-     * @param before of lines that were appended before; empty: none was
-     */
-    static Sent of(LineReader.Lines lines, @Nullable Receipt[] before) {
-      int n = lines.count();
-      return new Sent(lines, new @Nullable Pending[n], new @Nullable String[n], before);
-    }
-
-    @Nullable Receipt earlier(int i) {
-      return i < before.length ? before[i] : null;
-    }
-  }
-
   /**
    * @param limit the longest message
    * @param ending looked at where messages stay rejected, so that it does not go on with a log that
@@ -127,13 +115,16 @@ final class AppendJob {
    * @param receipts where to print a receipt a line; null: nowhere
    * @param resumption what was appended before; null: the input is appended from its beginning, and
    *     never resumed
+   * @param patience with messages whose fates do not come
    */
   AppendJob(
       Submitter submitter,
       int limit,
       Ending ending,
       @Nullable Output receipts,
-      @Nullable Resumption resumption) {
+      @Nullable Resumption resumption,
+      GivingUp patience) {
+    this.patience = patience;
     this.resumption = resumption;
     this.submitter = submitter;
     this.limit = limit;
@@ -151,14 +142,14 @@ final class AppendJob {
   void run(InputStream in) throws IOException, InterruptedException {
     Thread harvester = start("cinch-receipts", this::harvest);
     Thread unused = start("cinch-input", () -> read(in));
-    try {
-      inputOver.await();
-    } finally {
-      synchronized (taking) { // what is being taken just now is taken whole
-        stopped = true;
-      }
-      queue.put(Sent.END);
-      harvester.join();
+    boolean whole = patience.await(ms -> inputOver.await(ms, TimeUnit.MILLISECONDS), this);
+    stopped = true;
+    whole = whole && patience.await(this::isTaken, this);
+    whole = whole && patience.await(ms -> queue.offer(Sent.END, ms, TimeUnit.MILLISECONDS), this);
+    whole = whole && patience.await(ms -> ended(harvester, ms), this);
+    if (!whole) {
+      hangs = true;
+      abandon();
     }
     if (failure == null && inputFailure instanceof Failure.Refusal e) {
       throw e;
@@ -173,6 +164,31 @@ final class AppendJob {
     } else if (t != null) { // for want of memory, most likely, and anywhere
       throw new IOException(
           "%s; %s, and more may be committed".formatted(Failure.of(t).line(), fates.soFar()), t);
+    }
+  }
+
+  /** What is being taken just now is taken whole. */
+  private boolean isTaken(long ms) throws InterruptedException {
+    if (!taking.tryLock(ms, TimeUnit.MILLISECONDS)) {
+      return false;
+    }
+    taking.unlock();
+    return true;
+  }
+
+  private static boolean ended(Thread thread, long ms) throws InterruptedException {
+    thread.join(ms);
+    return !thread.isAlive();
+  }
+
+  /** A thread hangs, so that nobody tells the fates of some lines. */
+  private void abandon() throws IOException, InterruptedException {
+    if (telling.tryLock(1, TimeUnit.SECONDS)) { // else it hangs where receipts are printed
+      abandoned = true;
+      for (long line = told + 1; line <= handedOver; line++) {
+        fates.unknown(line, String.valueOf(patience.why()));
+      }
+      fates.flush();
     }
   }
 
@@ -222,7 +238,8 @@ final class AppendJob {
   /** All of the lines or none; false if no more are wanted. */
   private boolean take(LineReader.Lines lines, @Nullable Receipt[] before)
       throws InterruptedException {
-    synchronized (taking) {
+    taking.lock();
+    try {
       if (resumption != null) {
         waitForWhatIsBroken();
       }
@@ -243,10 +260,13 @@ final class AppendJob {
           }
         } finally {
           handed++;
+          handedOver = lines.first + lines.count() - 1;
           queue.put(sent); // what was handed over before an error has its fate
         }
       }
       return true;
+    } finally {
+      taking.unlock();
     }
   }
 
@@ -320,7 +340,7 @@ final class AppendJob {
       for (int i = 0; i < n; i++) {
         Pending pending = sent.pending()[i];
         if (pending != null && !(found[i] instanceof Receipt.Committed)) {
-          found[i] = pending.await();
+          found[i] = fate(pending);
           if (found[i] instanceof Receipt.Rejected && first < 0) {
             first = i;
           }
@@ -337,7 +357,8 @@ final class AppendJob {
           lost(over);
         }
       }
-      if (!rejected || round == most || (resumption != null && lostWhy != null)) {
+      boolean last = round == most || patience.why() != null;
+      if (!rejected || last || (resumption != null && lostWhy != null)) {
         break;
       }
       if (resumption != null) {
@@ -358,10 +379,28 @@ final class AppendJob {
     if (resumption != null) {
       loseAfter(found);
     }
-    for (int i = 0; i < n; i++) {
-      tell(sent, i, found[i], over);
+    telling.lock();
+    try {
+      for (int i = 0; i < n && !abandoned; i++) {
+        told = sent.lines().first + i; // before it waits for whoever reads the receipts
+        tell(sent, i, found[i], over);
+      }
+      fates.flush();
+    } finally {
+      telling.unlock();
     }
-    fates.flush();
+  }
+
+  /** Null if nobody waits for it any more. */
+  private @Nullable Receipt fate(Pending pending) {
+    try {
+      return pending.await();
+    } catch (FateUnknownException e) {
+      if (patience.why() == null) {
+        throw e;
+      }
+      return null;
+    }
   }
 
   /** What follows a line that stays out would leave a hole. */
@@ -385,6 +424,10 @@ final class AppendJob {
       fates.committed(line, c, false);
       return;
     }
+    if (fate == null && sent.pending()[i] != null) {
+      fates.unknown(line, String.valueOf(patience.why()));
+      return;
+    }
     String why =
         fate instanceof Receipt.Rejected r && sent.pending()[i] != null
             ? (over == null ? r.reason() : over)
@@ -404,6 +447,33 @@ final class AppendJob {
     return fates;
   }
 
+  /** The last line whose fate was told. */
+  long told() {
+    return told;
+  }
+
+  /** The last line that was taken. */
+  long handedOver() {
+    return handedOver;
+  }
+
+  /** Whether it ended although lines had no receipt. */
+  boolean gaveUp() {
+    return patience.why() != null;
+  }
+
+  /** Whether a thread of it does not end. */
+  boolean hangs() {
+    return hangs;
+  }
+
+  /** How far it has come, as far as can be seen from outside. */
+  String underway() {
+    long from = told + 1;
+    String rest = from > handedOver ? "" : "; the fate of lines %d to %d is unknown";
+    return fates.soFar() + rest.formatted(from, handedOver);
+  }
+
   /** Whether something other than its length kept a message out of the log, or ended the input. */
   boolean lost() {
     return lostWhy != null;
@@ -412,7 +482,7 @@ final class AppendJob {
   /** One line about what became of the input. */
   String summary() {
     String why = lostWhy;
-    boolean some = fates.failed() > 0;
+    boolean some = fates.failed() + fates.unknown() > 0;
     return fates.summary()
         + (why == null
             ? ""

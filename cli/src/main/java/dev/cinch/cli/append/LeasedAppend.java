@@ -3,6 +3,8 @@ package dev.cinch.cli.append;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.session.Session;
+import dev.cinch.bag.session.Writers;
+import dev.cinch.cli.append.AppendCommand.Closing;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Misuse;
@@ -38,6 +40,7 @@ final class LeasedAppend {
   private final Log target;
   private final Duration wait;
   private final StoppableTime time;
+  private final Writers writers;
 
   /**
    * @param wait how long to wait for leases that others hold, or that can't be had
@@ -58,13 +61,16 @@ final class LeasedAppend {
     this.target = target;
     this.wait = wait;
     this.time = time;
+    this.writers = new Writers(opened, command.durability);
   }
 
   /** Under leases of its own. */
   int own(InputStream in)
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     String holder = opened.context().machine() + "/" + ProcessHandle.current().pid();
-    try (Session session = Session.open(opened, client.service(), holder, command.durability)) {
+    Session session = Session.open(writers, client.service(), holder);
+    try (var unusedWriters = new Closing(writers::close);
+        var unused = new Closing(session::close)) {
       LeaseWait.Attempt<Grant> attempt = asking -> taken(session, asking);
       Optional<Resumption> resumption = taken(attempt, wait, session);
       if (resumption == null) {
@@ -76,13 +82,17 @@ final class LeasedAppend {
       AppendJob job =
           command.job(
               target,
+              writers.writer(target),
               once ? submitting(session) : lines(session, wait, attempt, this::say),
               resumption);
       if (once) {
         session.listen((names, why) -> job.lost("a lease is no longer held: " + why));
       }
       command.run(job, in);
-      return command.tell(job, unreleased(session));
+      // What may still be written was written under them.
+      boolean unknown = job.fates().unknown() > 0;
+      return command.tell(
+          job, unknown ? "the leases are not given back and run out" : unreleased(session));
     }
   }
 
@@ -113,7 +123,9 @@ final class LeasedAppend {
     Duration lasting = joinedFor(grant);
     // A lease service that was started anew knows them once their keeper has resumed them.
     Duration patience = wait.compareTo(lasting) > 0 ? wait : lasting;
-    try (Session session = Session.open(opened, client.service(), "", command.durability)) {
+    Session session = Session.open(writers, client.service(), "");
+    try (var unusedWriters = new Closing(writers::close);
+        var unused = new Closing(session::close)) {
       LeaseWait.Attempt<Grant> attempt = asking -> joined(session, grant, lasting);
       Optional<Resumption> resumption = null;
       try {
@@ -130,15 +142,24 @@ final class LeasedAppend {
       // A busy machine may let them lapse here while those who share the grant hold them on; then
       // nobody had them in between, and there is nothing to tell.
       AppendJob job =
-          command.job(target, lines(session, patience, attempt, line -> {}), resumption);
+          command.job(
+              target,
+              writers.writer(target),
+              lines(session, patience, attempt, line -> {}),
+              resumption);
       try {
         command.run(job, in);
       } catch (Failure.Refusal e) {
         leave(session, use); // nothing was written
         throw e;
       }
-      leave(session, use);
-      return command.tell(job, null);
+      String unreleased = null;
+      if (job.fates().unknown() == 0) {
+        leave(session, use);
+      } else {
+        unreleased = "the leases can't be given back and run out";
+      }
+      return command.tell(job, unreleased);
     }
   }
 

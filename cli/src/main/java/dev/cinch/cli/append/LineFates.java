@@ -8,6 +8,7 @@ import dev.cinch.cli.base.Output;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Counts what became of the lines of an input, and prints receipts. Not thread-safe. */
@@ -20,7 +21,10 @@ final class LineFates {
   private long committed;
   private long earlier;
   private long failed;
+  private long unknown;
   private String firstReason = "";
+  private final List<Long> unknownLines = new ArrayList<>();
+  private String unknownReason = "";
   private @Nullable DataFileName lastFile;
   private String lastFileText = "";
 
@@ -72,6 +76,18 @@ final class LineFates {
     }
   }
 
+  /** Nobody knows whether a line is in the log, or will be. */
+  void unknown(long line, String why) throws IOException {
+    unknown++;
+    unknownReason = why;
+    if (unknownLines.size() < MAX_TOLD) {
+      unknownLines.add(line);
+    }
+    if (json != null) {
+      json.object().number("line", line).text("state", "UNKNOWN").text("reason", why).end();
+    }
+  }
+
   void flush() throws IOException {
     if (receipts != null) {
       receipts.flush();
@@ -93,6 +109,11 @@ final class LineFates {
     return failed;
   }
 
+  /** Messages of which nobody knows whether they are in the log. */
+  long unknown() {
+    return unknown;
+  }
+
   /** In words, where there may be more. */
   String soFar() {
     return failed > 0 ? failures() : committed + " messages were committed";
@@ -100,22 +121,24 @@ final class LineFates {
 
   /** In words. */
   String summary() {
-    return (failed > 0 ? failures() : committed + " messages committed")
+    return failures()
+        + (unknown == 0
+            ? ""
+            : "; the fate of %d is unknown (%s): %s"
+                .formatted(unknown, lines(unknownLines, unknown), unknownReason))
         + (earlier == 0 ? "" : "; " + earlier + " were there before");
   }
 
   private String failures() {
-    var lines = new StringBuilder();
-    for (long line : failedLines) {
-      lines.append(lines.isEmpty() ? "" : ", ").append(line);
-    }
-    return "%d of %d messages not appended (line%s %s%s): %s"
-        .formatted(
-            failed,
-            failed + committed,
-            failed == 1 ? "" : "s",
-            lines,
-            failed > failedLines.size() ? ", …" : "",
-            firstReason);
+    return failedLines.isEmpty()
+        ? committed + " messages committed"
+        : "%d of %d messages not appended (%s): %s"
+            .formatted(failed, failed + committed, lines(failedLines, failed), firstReason);
+  }
+
+  private static String lines(List<Long> some, long all) {
+    return (all == 1 ? "line " : "lines ")
+        + some.stream().map(String::valueOf).collect(Collectors.joining(", "))
+        + (all > some.size() ? ", …" : "");
   }
 }

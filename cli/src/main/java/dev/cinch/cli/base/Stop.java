@@ -29,6 +29,9 @@ public final class Stop {
   /** What a shell adds to a signal's number to make an exit code. */
   private static final int SIGNALLED = 128;
 
+  /** How long a process that is to end may take for its last words. */
+  private static final long END_MS = 200;
+
   private static final long SAME_WISH_NANOS = 500_000_000;
 
   private final boolean ofProcess;
@@ -39,6 +42,7 @@ public final class Stop {
   private final CountDownLatch requested = new CountDownLatch(1);
   private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
+  private volatile Runnable last = () -> {};
   private long firstNanos;
 
   private Stop(boolean ofProcess, LongSupplier nanos, IntConsumer halt) {
@@ -93,6 +97,7 @@ public final class Stop {
       long now = nanos.getAsLong();
       if (!signal.compareAndSet(0, number)) {
         if (now - firstNanos >= SAME_WISH_NANOS) {
+          tellEnd();
           halt.accept(SIGNALLED + number);
         }
         return;
@@ -109,6 +114,29 @@ public final class Stop {
     if (requested()) {
       listener.run();
     }
+  }
+
+  /**
+   * What is to be done before another signal ends the process at once. It gets a moment, no more.
+   */
+  public void onEnd(Runnable last) {
+    this.last = last;
+  }
+
+  private void tellEnd() {
+    var thread = new Thread(last, "cinch-end");
+    thread.setDaemon(true);
+    thread.start();
+    try {
+      thread.join(END_MS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Ends the process, whatever its threads do. */
+  public void end(int code) {
+    halt.accept(code);
   }
 
   public boolean requested() {

@@ -14,6 +14,8 @@ import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Output;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.time.ForwardingTime;
+import dev.cinch.lease.time.SystemTime;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -21,6 +23,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.SequenceInputStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -67,7 +70,7 @@ class AppendJobTest {
 
   @Test
   void nothingRejectedKeepsTheOrder() throws Exception {
-    var job = new AppendJob(this::submit, 100, () -> null, null, null);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     job.run(lines("a", "b", "c"));
     assertEquals(List.of("a", "b", "c"), committed);
     assertEquals(committed, submitted);
@@ -81,7 +84,7 @@ class AppendJobTest {
     rejections.put("c", AppendJob.RESENDS);
     rejections.put("d", AppendJob.RESENDS + 1);
     var bytes = new ByteArrayOutputStream();
-    var job = new AppendJob(this::submit, 100, () -> null, new Output(bytes), null);
+    var job = new AppendJob(this::submit, 100, () -> null, new Output(bytes), null, forEver());
     job.run(lines("a", "b", "c", "d", "e", "never"));
     assertEquals(List.of("a", "e", "b", "c"), committed);
     assertEquals(4, job.fates().committed());
@@ -97,6 +100,86 @@ class AppendJobTest {
         receipts.get(3));
     assertEquals(
         "{\"line\":6,\"state\":\"REFUSED\",\"reason\":\"a lease was lost\"}", receipts.get(5));
+  }
+
+  /** A writer that waits for what is to be written; rejects it when it gives up. */
+  private static final class FullDisk {
+    private final CountDownLatch gaveUp = new CountDownLatch(1);
+    private final boolean hangs;
+    private long clock;
+
+    FullDisk(boolean hangs) {
+      this.hangs = hangs;
+    }
+
+    private AppendJob.Pending submit(
+        byte[] bytes, int offset, int length, AppendJob.@Nullable Pending behind) {
+      char kind = (char) bytes[offset];
+      long timestamp = ++clock;
+      return () -> {
+        if (kind == 'c') {
+          return new Receipt.Committed(timestamp, Bucket.of(timestamp, 10), FILE, 0);
+        }
+        try {
+          gaveUp.await();
+          if (hangs) {
+            new CountDownLatch(1).await();
+          }
+        } catch (InterruptedException e) {
+          throw new IllegalStateException(e);
+        }
+        return new Receipt.Rejected(timestamp, "gave up");
+      };
+    }
+
+    /** Each look is a second later. */
+    GivingUp after(int seconds) {
+      var time =
+          new ForwardingTime(SystemTime.INSTANCE) {
+            private long now;
+
+            @Override
+            public synchronized long monotonicNanos() {
+              now += 1_000_000_000L;
+              return now;
+            }
+          };
+      return new GivingUp(time, Duration.ofSeconds(seconds), why -> gaveUp.countDown());
+    }
+  }
+
+  @Test
+  void whoGivesUpIsToldTheFateOfEachLine() throws Exception {
+    var disk = new FullDisk(false);
+    var bytes = new ByteArrayOutputStream();
+    var job = new AppendJob(disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2));
+    job.run(lines("c", "r", "r"));
+    assertTrue(job.gaveUp());
+    assertFalse(job.hangs());
+    assertEquals(
+        "2 of 3 messages not appended (lines 2, 3): gave up; no more input was taken",
+        job.summary());
+    assertEquals(
+        List.of("COMMITTED", "REJECTED", "REJECTED"),
+        bytes
+            .toString(StandardCharsets.UTF_8)
+            .lines()
+            .map(line -> line.replaceAll(".*\"state\":\"([A-Z]+)\".*", "$1"))
+            .toList());
+  }
+
+  @Test
+  void aFilesystemThatHangsKeepsNobodyFromGivingUp() throws Exception {
+    var disk = new FullDisk(true);
+    var bytes = new ByteArrayOutputStream();
+    var job = new AppendJob(disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2));
+    job.run(lines("r", "r"));
+    assertTrue(job.hangs());
+    assertEquals(
+        "0 messages committed; the fate of 2 is unknown (lines 1, 2): gave up after 2 s without a"
+            + " receipt; no more input was taken",
+        job.summary());
+    assertEquals(2, bytes.toString(StandardCharsets.UTF_8).lines().count());
   }
 
   /** A message that is in the log only if the one before is, as the library has it. */
@@ -131,6 +214,10 @@ class AppendJobTest {
     };
   }
 
+  private static GivingUp forEver() {
+    return new GivingUp(SystemTime.INSTANCE, null, why -> {});
+  }
+
   private static Resumption nothingBefore() {
     return new Resumption(sink -> {}, 10);
   }
@@ -144,14 +231,14 @@ class AppendJobTest {
         rejections.put("line " + i, 1 + i % AppendJob.RESENDS);
       }
     }
-    var job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore());
+    var job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver());
     job.run(reads(all));
     assertEquals(all, committed);
     assertEquals(1_000, job.fates().committed());
     committed.clear();
     rejections.put("line 40", 1);
     rejections.put("line 41", 2);
-    job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore());
+    job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver());
     job.run(lines(all.toArray(String[]::new)));
     assertEquals(all, committed, "of one read");
   }
@@ -161,7 +248,7 @@ class AppendJobTest {
     rejections.put("b", 100);
     for (InputStream in : List.of(lines("a", "b", "c"), reads(List.of("a", "b", "c", "d", "e")))) {
       committed.clear();
-      var job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore());
+      var job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver());
       job.run(in);
       assertEquals(List.of("a"), committed);
       assertEquals(1, job.fates().committed());
@@ -187,7 +274,9 @@ class AppendJobTest {
           }
         };
     var bytes = new ByteArrayOutputStream();
-    var job = new AppendJob(this::submit, 100, () -> "it was removed", new Output(bytes), null);
+    var job =
+        new AppendJob(
+            this::submit, 100, () -> "it was removed", new Output(bytes), null, forEver());
     job.run(new SequenceInputStream(lines("a", "b"), silent));
     over.countDown();
     assertEquals(
@@ -240,7 +329,7 @@ class AppendJobTest {
             return -1;
           }
         };
-    new AppendJob(this::submit, 100, () -> null, new Output(out), null).run(in);
+    new AppendJob(this::submit, 100, () -> null, new Output(out), null, forEver()).run(in);
     assertEquals(List.of("a"), committed);
   }
 
@@ -271,7 +360,7 @@ class AppendJobTest {
             return 1;
           }
         };
-    var job = new AppendJob(this::submit, 100, () -> null, new Output(full), null);
+    var job = new AppendJob(this::submit, 100, () -> null, new Output(full), null, forEver());
     var e = assertThrows(Output.ClosedException.class, () -> job.run(endless));
     assertTrue(e.brokenPipe());
   }
@@ -294,7 +383,7 @@ class AppendJobTest {
             return line.length;
           }
         };
-    var job = new AppendJob(this::submit, 100, () -> null, null, null);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     job.run(endless);
     assertTrue(job.lost());
     assertEquals(List.of("a", "a"), committed);
@@ -306,7 +395,7 @@ class AppendJobTest {
   /** One that is refused for a moment only would leave a gap. */
   @Test
   void nothingBehindARefusedMessageIsAppended() throws Exception {
-    var job = new AppendJob(this::submit, 100, () -> null, null, null);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     job.run(lines("a", "never", "b", "c"));
     assertEquals(List.of("a"), committed);
     assertEquals(
@@ -316,11 +405,11 @@ class AppendJobTest {
 
   @Test
   void itIsKnownWhetherAllOfTheInputWasTaken() throws Exception {
-    var whole = new AppendJob(this::submit, 100, () -> null, null, null);
+    var whole = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     whole.run(lines("a"));
     whole.stop(); // too late to keep anything out
     assertTrue(whole.ended());
-    var refused = new AppendJob(this::submit, 100, () -> null, null, null);
+    var refused = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     refused.stop();
     refused.run(lines("b"));
     assertFalse(refused.ended());
@@ -352,7 +441,7 @@ class AppendJobTest {
             return -1;
           }
         };
-    var job = new AppendJob(this::submit, 100, () -> null, null, null);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     var stopper =
         new Thread(
             () -> {
@@ -368,7 +457,7 @@ class AppendJobTest {
     stopper.join();
     assertEquals(List.of("a"), committed);
     assertEquals("1 messages committed", job.summary());
-    var stopped = new AppendJob(this::submit, 100, () -> null, null, null);
+    var stopped = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     stopped.stop();
     stopped.run(lines("b"));
     assertEquals(0, stopped.fates().committed());
@@ -389,14 +478,14 @@ class AppendJobTest {
   @Test
   void inputThatBreaksOffDoesNotHideWhatWasCommitted() {
     rejections.put("c", AppendJob.RESENDS + 1);
-    var job = new AppendJob(this::submit, 100, () -> null, null, null);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     var e = assertThrows(IOException.class, () -> job.run(failing("a", "b")));
     assertEquals(
         new Failure(
             ExitCode.UNAVAILABLE,
             "the input could not be read (Input/output error); 2 messages were committed"),
         Failure.of(e));
-    var other = new AppendJob(this::submit, 100, () -> null, null, null);
+    var other = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     e = assertThrows(IOException.class, () -> other.run(failing("a", "b", "c")));
     assertEquals(
         "the input could not be read (Input/output error);"
@@ -417,7 +506,7 @@ class AppendJobTest {
           }
           return pending;
         };
-    var job = new AppendJob(poor, 100, () -> null, null, null);
+    var job = new AppendJob(poor, 100, () -> null, null, null, forEver());
     var e = assertThrows(IOException.class, () -> job.run(lines("a", "b", "c", "d")));
     assertEquals(
         new Failure(
@@ -439,7 +528,7 @@ class AppendJobTest {
                 throw new OutOfMemoryError("Java heap space");
               };
         };
-    var job = new AppendJob(poor, 100, () -> null, null, null);
+    var job = new AppendJob(poor, 100, () -> null, null, null, forEver());
     var e = assertThrows(IOException.class, () -> job.run(lines("a", "b")));
     assertTrue(String.valueOf(e.getMessage()).endsWith("and more may be committed"), e.toString());
     assertTrue(String.valueOf(e.getMessage()).startsWith("out of memory"), e.toString());
