@@ -72,7 +72,10 @@ public final class DestroyCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     Path root = directory.toRealPath();
     var layout = new StoreLayout(root);
-    boolean begun = Files.exists(layout.destroyed()) && !Files.exists(layout.settings());
+    // By this command, or by rm -rf, which gets no further than closed buckets.
+    boolean begun =
+        Files.notExists(layout.settings())
+            && (Files.exists(layout.destroyed()) || Files.exists(layout.logs()));
     if (!begun) {
       refuseUnderLeases(StoreOptions.open(root, SystemTime.INSTANCE));
     }
@@ -94,7 +97,7 @@ public final class DestroyCommand implements Callable<Integer> {
               .formatted(sweep.failed, Failure.of(sweep.why).line()),
           sweep.why);
     }
-    Files.delete(layout.destroyed());
+    Files.deleteIfExists(layout.destroyed());
     List<Path> left = entries(root);
     if (left.isEmpty()) {
       removed(root);
