@@ -307,7 +307,9 @@ class Log:
                 receipt = json.loads(line)
             except ValueError:
                 break  # it was killed
-            entry = child.waiting.pop(receipt["line"])
+            entry = child.waiting.pop(receipt.get("line"), None)
+            if entry is None:
+                continue  # what a later version tells
             if receipt["state"] == "COMMITTED":
                 child.committed += 1
                 self._commit(entry, Receipt(receipt["id"], int(receipt["timestampNanos"]), entry.id))
