@@ -42,6 +42,8 @@ final class JsonOutputTest {
       byte[] noText = {(byte) 0xff, '\n'};
       lines("cinch append", cinch.feed(noText, "append", "--log=jobs", "--json").ended(0));
       lines("cinch append", append(cinch, "b\n", "--lease=jobs/1"));
+      String two = Files.writeString(temp.resolve("two"), "x".repeat(2 << 20) + "\nc\n").toString();
+      lines("cinch append", cinch.feed("b\n", "append", "--log=two", "--json", "-", two).ended(3));
       lines("cinch append", append(cinch, "a\n\u00e4\nb\nc\n", "--lease=jobs/1", "--resume"));
       lines("cinch cat", cinch.run("cat", "--log=jobs", "--live", "--json").ended(0));
       cinch.settled("old", "x\ny\n");

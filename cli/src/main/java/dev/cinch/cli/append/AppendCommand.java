@@ -14,10 +14,12 @@ import dev.cinch.cli.base.CreateOption;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.LongWait;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.StoppableTime;
 import dev.cinch.cli.base.StoreOptions;
+import dev.cinch.cli.base.Words;
 import dev.cinch.cli.lease.GrantDirectory;
 import dev.cinch.cli.lease.GrantOption;
 import dev.cinch.cli.lease.LeaseClient;
@@ -26,14 +28,13 @@ import dev.cinch.cli.lease.LeasePlace;
 import dev.cinch.cli.lease.WaitOption;
 import dev.cinch.lease.LeaseName;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -50,7 +51,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = AppendCommand.COMMAND,
     description = {
-      "Append each line of the input as one message, without its newline; any bytes will do.",
+      "Append each line of the inputs as one message, without its newline; any bytes will do.",
       "They are written under the leases named, or under those of the cinch lease run that it runs"
           + " in (CINCH_GRANT). With --wait, leases that are lost are taken anew: it says so, and"
           + " goes on with the lines that were not yet taken. Messages keep the input's order. If"
@@ -68,7 +69,8 @@ import picocli.CommandLine.Spec;
       "Examples:",
       "  cinch append --log jobs < jobs.txt",
       "  cinch append --log jobs --lease jobs/42 --server http://127.0.0.1:8470 --json",
-      "  cinch append --log jobs --lease jobs/42 --wait 5m results.txt"
+      "  cinch append --log jobs --lease jobs/42 --wait 5m --resume results.txt",
+      "  cinch append --log jobs --settle results-*.txt && cinch cat --log jobs"
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 public final class AppendCommand implements Callable<Integer> {
@@ -141,12 +143,27 @@ public final class AppendCommand implements Callable<Integer> {
 
   @Mixin CreateOption create;
 
+  @Option(names = "-0", description = "Lines end with a NUL, as find -print0 writes them.")
+  boolean nul;
+
+  @Option(names = "--whole", description = "Each FILE is one message, whatever is in it.")
+  boolean whole;
+
+  @Option(
+      names = "--settle",
+      description =
+          "Wait until all lines can be read as settled, and close their buckets once that is due.")
+  boolean settle;
+
   @Parameters(
-      arity = "0..1",
+      arity = "0..*",
       paramLabel = "FILE",
       defaultValue = "-",
-      description = "The input; standard input if it is - or left out.")
-  String file;
+      description = "The inputs, in this order; standard input if it is - or left out.")
+  List<String> files;
+
+  /** The highest timestamp of what is in the log. */
+  private long latest = Long.MIN_VALUE;
 
   AppendCommand(Io io) {
     this.io = io;
@@ -174,24 +191,28 @@ public final class AppendCommand implements Callable<Integer> {
     if (giveUp != null && giveUp.toMillis() <= 0) {
       throw new Misuse("--give-up is longer than 0s");
     }
+    if (nul && whole) {
+      throw new Misuse("with --whole nothing ends a line: leave out -0");
+    }
     var time = new StoppableTime(store.time(), io.stop());
     Store opened = Store.open(store.store, store.environment(time));
     if (!isLeased) {
       refuseWhereLeasesAreRequired(opened);
     }
     long unused = opened.context().checkedNow(); // before the first line is read and lost
-    try (InputStream in = file.equals("-") ? io.in() : Files.newInputStream(Path.of(file))) {
+    try (var in = new Inputs(files, io.in())) {
+      in.check();
       Log target = create.open(opened, log, NAME, io);
       io.stop().listen(); // until here nothing is lost by an end, and any of it may hang
       if (!isLeased) {
         time.settle();
-        return append(target, in);
+        return settled(append(target, in), target, time);
       }
       LeasePlace at = grant == null ? Objects.requireNonNull(place) : grant.place();
       try (LeaseClient client =
           LeaseClient.open(at, server.credentials.get(), opened, store.time())) {
         var leased = new LeasedAppend(this, io, client, opened, target, wait, time);
-        return grant == null ? leased.own(in) : leased.shared(in, grant);
+        return settled(grant == null ? leased.own(in) : leased.shared(in, grant), target, time);
       }
     }
   }
@@ -234,7 +255,39 @@ public final class AppendCommand implements Callable<Integer> {
     }
   }
 
-  private int append(Log target, InputStream in) throws IOException, InterruptedException {
+  private LineReader.Ends ends() {
+    return whole ? LineReader.Ends.INPUT : nul ? LineReader.Ends.NUL : LineReader.Ends.NEWLINE;
+  }
+
+  /** Waits until what was appended is settled, if that is asked for; a signal ends the wait. */
+  private int settled(int code, Log target, StoppableTime time)
+      throws IOException, InterruptedException {
+    if (!settle || code != ExitCode.GOOD || latest == Long.MIN_VALUE) {
+      return code;
+    }
+    var wait = new LongWait(io, NAME, time::monotonicNanos);
+    time.unsettle();
+    try {
+      target
+          .horizon()
+          .await(
+              latest + 1,
+              OptionalLong.empty(),
+              left ->
+                  wait.goesOn(() -> "waiting until the lines are settled: " + Words.span(left)));
+      return code;
+    } catch (InterruptedException e) {
+      if (!io.stop().requested()) {
+        throw e;
+      }
+      io.say(
+          NAME,
+          "stopped by " + io.stop().name() + ": all lines are committed, and not settled yet");
+      return io.stop().exitCode();
+    }
+  }
+
+  private int append(Log target, Inputs in) throws IOException, InterruptedException {
     LogWriter writer = target.writer(durability);
     try (var unused = new Closing(writer::close)) {
       AppendJob job =
@@ -285,11 +338,11 @@ public final class AppendCommand implements Callable<Integer> {
     }
   }
 
-  void run(AppendJob job, InputStream in) throws IOException, InterruptedException {
+  void run(AppendJob job, Inputs in) throws IOException, InterruptedException {
     io.stop().onRequest(job::stop);
     io.stop().onEnd(() -> io.say(NAME, "ended by another signal: " + job.underway()));
     try {
-      job.run(in);
+      job.run(in, ends());
     } catch (Output.ClosedException e) {
       // Elsewhere a reader that leaves is no error; here part of the input was not appended.
       throw new IOException(
@@ -306,6 +359,7 @@ public final class AppendCommand implements Callable<Integer> {
   /** One line about what became of the input and the leases, where there is something to say. */
   int tell(AppendJob job, @Nullable String unreleased) {
     boolean stopped = io.stop().requested() && !job.ended();
+    latest = job.fates().latest();
     boolean incomplete = job.fates().failed() + job.fates().unknown() > 0 || job.lost();
     if (stopped || incomplete || unreleased != null || job.fates().earlier() > 0 || io.terminal()) {
       io.say(

@@ -7,7 +7,6 @@ import dev.cinch.bag.write.PendingReceipt;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Output;
 import java.io.IOException;
-import java.io.InputStream;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -139,9 +138,10 @@ final class AppendJob {
    * @throws IOException if the input can't be read, or anything else went wrong; the message says
    *     what became of what was read
    */
-  void run(InputStream in) throws IOException, InterruptedException {
+  void run(Inputs in, LineReader.Ends ends) throws IOException, InterruptedException {
+    fates.of(in);
     Thread harvester = start("cinch-receipts", this::harvest);
-    Thread unused = start("cinch-input", () -> read(in));
+    Thread unused = start("cinch-input", () -> read(in, ends));
     boolean whole = patience.await(ms -> inputOver.await(ms, TimeUnit.MILLISECONDS), this);
     stopped = true;
     whole = whole && patience.await(this::isTaken, this);
@@ -217,10 +217,10 @@ final class AppendJob {
     stop();
   }
 
-  private void read(InputStream in) {
+  private void read(Inputs in, LineReader.Ends ends) {
     try {
-      var reader = new LineReader(in, limit);
-      boolean more = resumption == null || resumption.skip(reader, limit, this::take);
+      var reader = new LineReader(in, ends, limit);
+      boolean more = resumption == null || resumption.skip(reader, limit, fates::place, this::take);
       var lines = more ? reader.read() : null;
       while (lines != null && take(lines, new @Nullable Receipt[0])) {
         lines = reader.read();
@@ -470,8 +470,8 @@ final class AppendJob {
   /** How far it has come, as far as can be seen from outside. */
   String underway() {
     long from = told + 1;
-    String rest = from > handedOver ? "" : "; the fate of lines %d to %d is unknown";
-    return fates.soFar() + rest.formatted(from, handedOver);
+    String rest = from > handedOver ? "" : "; the fate of lines %s to %s is unknown";
+    return fates.soFar() + rest.formatted(fates.place(from), fates.place(handedOver));
   }
 
   /** Whether something other than its length kept a message out of the log, or ended the input. */

@@ -20,7 +20,6 @@ import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.hold.LostAnswers;
 import java.io.IOException;
-import java.io.InputStream;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -65,7 +64,7 @@ final class LeasedAppend {
   }
 
   /** Under leases of its own. */
-  int own(InputStream in)
+  int own(Inputs in)
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     String holder = opened.context().machine() + "/" + ProcessHandle.current().pid();
     Session session = Session.open(writers, client.service(), holder);
@@ -116,7 +115,7 @@ final class LeasedAppend {
   }
 
   /** Under leases that somebody else keeps and gives back. */
-  int shared(InputStream in, GrantDirectory grant)
+  int shared(Inputs in, GrantDirectory grant)
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     GrantDirectory.Use use = grant.use();
     client.share(grant.id(), grant.names());

@@ -8,7 +8,6 @@ import dev.cinch.cli.base.Output;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Counts what became of the lines of an input, and prints receipts. Not thread-safe. */
@@ -17,13 +16,15 @@ final class LineFates {
 
   private final @Nullable Output receipts;
   private final @Nullable JsonLines json;
-  private final List<Long> failedLines = new ArrayList<>();
+  private @Nullable Inputs inputs;
+  private final List<String> failedLines = new ArrayList<>();
   private long committed;
   private long earlier;
   private long failed;
   private long unknown;
+  private long latest = Long.MIN_VALUE;
   private String firstReason = "";
-  private final List<Long> unknownLines = new ArrayList<>();
+  private final List<String> unknownLines = new ArrayList<>();
   private String unknownReason = "";
   private @Nullable DataFileName lastFile;
   private String lastFileText = "";
@@ -36,12 +37,35 @@ final class LineFates {
     this.json = receipts == null ? null : new JsonLines(receipts);
   }
 
+  /** Lines are of these from now on. */
+  void of(Inputs lines) {
+    inputs = lines;
+  }
+
+  /** Where a line is, in words. */
+  String place(long line) {
+    return inputs == null ? Long.toString(line) : inputs.place(line);
+  }
+
+  /** Begins a receipt. */
+  private JsonLines receipt(JsonLines to, long line, String state) throws IOException {
+    JsonLines begun = to.object();
+    Inputs of = inputs;
+    if (of != null && of.areSeveral()) {
+      begun.text("input", of.name(line)).number("line", of.number(line));
+    } else {
+      begun.number("line", line);
+    }
+    return begun.text("state", state);
+  }
+
   /**
    * A line is in the log.
    *
    * @param before whether it was when this began
    */
   void committed(long line, Receipt.Committed c, boolean before) throws IOException {
+    latest = Math.max(latest, c.timestamp());
     if (before) {
       earlier++;
     } else {
@@ -54,7 +78,7 @@ final class LineFates {
       lastFile = c.file();
       lastFileText = c.file().toString();
     }
-    json.object().number("line", line).text("state", "COMMITTED");
+    JsonLines unused = receipt(json, line, "COMMITTED");
     if (before) {
       json.flag("earlier", true);
     }
@@ -69,10 +93,10 @@ final class LineFates {
       firstReason = why;
     }
     if (failedLines.size() < MAX_TOLD) {
-      failedLines.add(line);
+      failedLines.add(place(line));
     }
     if (json != null) {
-      json.object().number("line", line).text("state", state).text("reason", why).end();
+      receipt(json, line, state).text("reason", why).end();
     }
   }
 
@@ -81,10 +105,10 @@ final class LineFates {
     unknown++;
     unknownReason = why;
     if (unknownLines.size() < MAX_TOLD) {
-      unknownLines.add(line);
+      unknownLines.add(place(line));
     }
     if (json != null) {
-      json.object().number("line", line).text("state", "UNKNOWN").text("reason", why).end();
+      receipt(json, line, "UNKNOWN").text("reason", why).end();
     }
   }
 
@@ -114,6 +138,11 @@ final class LineFates {
     return unknown;
   }
 
+  /** The highest timestamp of what is in the log; {@link Long#MIN_VALUE} if nothing is. */
+  long latest() {
+    return latest;
+  }
+
   /** In words, where there may be more. */
   String soFar() {
     return failed > 0 ? failures() : committed + " messages were committed";
@@ -136,9 +165,9 @@ final class LineFates {
             .formatted(failed, failed + committed, lines(failedLines, failed), firstReason);
   }
 
-  private static String lines(List<Long> some, long all) {
+  private static String lines(List<String> some, long all) {
     return (all == 1 ? "line " : "lines ")
-        + some.stream().map(String::valueOf).collect(Collectors.joining(", "))
+        + String.join(", ", some)
         + (all > some.size() ? ", …" : "");
   }
 }

@@ -3,17 +3,32 @@ package dev.cinch.cli.append;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Splits a stream into lines without copying them: reads into big buffers that are never written
- * over, so a line may be looked at as long as it is kept. Bytes are bytes; only the newline is
- * special, and the last line needs none. Not thread-safe.
+ * Splits inputs into lines without copying them: reads into big buffers that are never written
+ * over, so a line may be looked at as long as it is kept. Bytes are bytes; only what ends a line is
+ * special, and the last line of an input needs none. Not thread-safe.
  */
 public final class LineReader {
   private static final int BLOCK = 1 << 18;
   private static final int LEAST_ROOM = 1 << 12;
 
-  private final InputStream in;
+  /** What ends a line: a newline, a NUL, or only the input's end. */
+  enum Ends {
+    NEWLINE('\n'),
+    NUL(0),
+    INPUT(1 << 8); // no byte
+
+    private final int value;
+
+    Ends(int value) {
+      this.value = value;
+    }
+  }
+
+  private final Inputs inputs;
+  private final Ends ends;
   private final int block;
   private final int limit;
   private byte[] buffer;
@@ -21,17 +36,23 @@ public final class LineReader {
   private int end;
   private long dropped;
   private long lines;
-  private boolean ended;
+  private @Nullable InputStream in;
+  private boolean begun;
 
   /**
    * @param limit a longer line is dropped and only its length is told, so that memory is bounded
    */
-  public LineReader(InputStream in, int limit) {
-    this(in, limit, BLOCK);
+  LineReader(Inputs inputs, Ends ends, int limit) {
+    this(inputs, ends, limit, BLOCK);
   }
 
   public LineReader(InputStream in, int limit, int block) {
-    this.in = in;
+    this(Inputs.of(in), Ends.NEWLINE, limit, block);
+  }
+
+  private LineReader(Inputs inputs, Ends ends, int limit, int block) {
+    this.inputs = inputs;
+    this.ends = ends;
     this.limit = limit;
     this.block = block;
     this.buffer = new byte[block];
@@ -77,24 +98,28 @@ public final class LineReader {
   }
 
   /** What one more read brings: maybe no line at all; null after the last one. */
-  @org.jspecify.annotations.Nullable
-  public Lines read() throws IOException {
-    if (ended) {
+  public @Nullable Lines read() throws IOException {
+    if (!begun) {
+      begun = true;
+      in = inputs.next(1);
+    }
+    if (in == null) {
       return null;
     }
     makeRoom();
     int n = in.read(buffer, end, buffer.length - end);
     var found = new Lines(buffer, lines + 1);
     if (n < 0) {
-      ended = true;
-      if (end > start || dropped > 0) {
+      if (end > start || dropped > 0 || ends == Ends.INPUT) {
         finish(found, end);
       }
+      start = end;
+      in = inputs.next(lines + found.count() + 1);
     } else {
       int scan = end;
       end += n;
       for (int i = scan; i < end; i++) {
-        if (buffer[i] == '\n') {
+        if (buffer[i] == ends.value) {
           finish(found, i);
           start = i + 1;
         }

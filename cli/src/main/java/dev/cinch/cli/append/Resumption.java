@@ -9,6 +9,7 @@ import dev.cinch.cli.base.Failure;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Arrays;
+import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -82,10 +83,12 @@ final class Resumption {
   /**
    * Takes the lines that were appended before, and those of the last read that were not.
    *
+   * @param place where a line is, in words
    * @return false if no more are wanted
    * @throws Failure.Refusal if the input is not the one that was begun
    */
-  boolean skip(LineReader reader, int limit, Taker taker) throws IOException, InterruptedException {
+  boolean skip(LineReader reader, int limit, LongFunction<String> place, Taker taker)
+      throws IOException, InterruptedException {
     var comparison = new Comparison();
     try {
       earlier.each(
@@ -101,7 +104,8 @@ final class Resumption {
               same = comparison.same;
             }
             if (!same) {
-              throw differs(message, "line " + (now.first + at) + " of the input is not");
+              throw differs(
+                  message, "line " + place.apply(now.first + at) + " of the input is not");
             }
             fates[at++] = receipt(message);
             return true;

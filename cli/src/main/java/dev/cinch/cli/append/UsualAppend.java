@@ -15,6 +15,7 @@ import dev.cinch.lease.http.ServerAddresses;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -105,7 +106,7 @@ public final class UsualAppend {
     command.json = given.containsKey("--json");
     command.durability = Durability.SYNC;
     command.create = new CreateOption();
-    command.file = given.getOrDefault("FILE", "-");
+    command.files = List.of(given.getOrDefault("FILE", "-"));
     return true;
   }
 }

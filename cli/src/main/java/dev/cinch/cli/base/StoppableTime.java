@@ -75,6 +75,11 @@ public final class StoppableTime implements TimeSource {
     settled = true;
   }
 
+  /** From now on a signal ends waits again, also one that came before. */
+  public void unsettle() {
+    settled = false;
+  }
+
   @Override
   public long wallNanos() {
     return time.wallNanos();

@@ -71,7 +71,7 @@ class AppendJobTest {
   @Test
   void nothingRejectedKeepsTheOrder() throws Exception {
     var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
-    job.run(lines("a", "b", "c"));
+    run(job, lines("a", "b", "c"));
     assertEquals(List.of("a", "b", "c"), committed);
     assertEquals(committed, submitted);
     assertEquals(3, job.fates().committed());
@@ -85,7 +85,7 @@ class AppendJobTest {
     rejections.put("d", AppendJob.RESENDS + 1);
     var bytes = new ByteArrayOutputStream();
     var job = new AppendJob(this::submit, 100, () -> null, new Output(bytes), null, forEver());
-    job.run(lines("a", "b", "c", "d", "e", "never"));
+    run(job, lines("a", "b", "c", "d", "e", "never"));
     assertEquals(List.of("a", "e", "b", "c"), committed);
     assertEquals(4, job.fates().committed());
     assertEquals(2, job.fates().failed());
@@ -153,7 +153,7 @@ class AppendJobTest {
     var disk = new FullDisk(false);
     var bytes = new ByteArrayOutputStream();
     var job = new AppendJob(disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2));
-    job.run(lines("c", "r", "r"));
+    run(job, lines("c", "r", "r"));
     assertTrue(job.gaveUp());
     assertFalse(job.hangs());
     assertEquals(
@@ -173,7 +173,7 @@ class AppendJobTest {
     var disk = new FullDisk(true);
     var bytes = new ByteArrayOutputStream();
     var job = new AppendJob(disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2));
-    job.run(lines("r", "r"));
+    run(job, lines("r", "r"));
     assertTrue(job.hangs());
     assertEquals(
         "0 messages committed; the fate of 2 is unknown (lines 1, 2): gave up after 2 s without a"
@@ -214,6 +214,10 @@ class AppendJobTest {
     };
   }
 
+  private static void run(AppendJob job, InputStream in) throws Exception {
+    job.run(Inputs.of(in), LineReader.Ends.NEWLINE);
+  }
+
   private static GivingUp forEver() {
     return new GivingUp(SystemTime.INSTANCE, null, why -> {});
   }
@@ -232,14 +236,14 @@ class AppendJobTest {
       }
     }
     var job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver());
-    job.run(reads(all));
+    run(job, reads(all));
     assertEquals(all, committed);
     assertEquals(1_000, job.fates().committed());
     committed.clear();
     rejections.put("line 40", 1);
     rejections.put("line 41", 2);
     job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver());
-    job.run(lines(all.toArray(String[]::new)));
+    run(job, lines(all.toArray(String[]::new)));
     assertEquals(all, committed, "of one read");
   }
 
@@ -249,7 +253,7 @@ class AppendJobTest {
     for (InputStream in : List.of(lines("a", "b", "c"), reads(List.of("a", "b", "c", "d", "e")))) {
       committed.clear();
       var job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver());
-      job.run(in);
+      run(job, in);
       assertEquals(List.of("a"), committed);
       assertEquals(1, job.fates().committed());
       assertTrue(job.lost());
@@ -277,7 +281,7 @@ class AppendJobTest {
     var job =
         new AppendJob(
             this::submit, 100, () -> "it was removed", new Output(bytes), null, forEver());
-    job.run(new SequenceInputStream(lines("a", "b"), silent));
+    run(job, new SequenceInputStream(lines("a", "b"), silent));
     over.countDown();
     assertEquals(
         "1 of 2 messages not appended (line 2): it was removed; no more input was taken",
@@ -329,7 +333,7 @@ class AppendJobTest {
             return -1;
           }
         };
-    new AppendJob(this::submit, 100, () -> null, new Output(out), null, forEver()).run(in);
+    run(new AppendJob(this::submit, 100, () -> null, new Output(out), null, forEver()), in);
     assertEquals(List.of("a"), committed);
   }
 
@@ -361,7 +365,7 @@ class AppendJobTest {
           }
         };
     var job = new AppendJob(this::submit, 100, () -> null, new Output(full), null, forEver());
-    var e = assertThrows(Output.ClosedException.class, () -> job.run(endless));
+    var e = assertThrows(Output.ClosedException.class, () -> run(job, endless));
     assertTrue(e.brokenPipe());
   }
 
@@ -384,7 +388,7 @@ class AppendJobTest {
           }
         };
     var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
-    job.run(endless);
+    run(job, endless);
     assertTrue(job.lost());
     assertEquals(List.of("a", "a"), committed);
     assertEquals(
@@ -396,7 +400,7 @@ class AppendJobTest {
   @Test
   void nothingBehindARefusedMessageIsAppended() throws Exception {
     var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
-    job.run(lines("a", "never", "b", "c"));
+    run(job, lines("a", "never", "b", "c"));
     assertEquals(List.of("a"), committed);
     assertEquals(
         "3 of 4 messages not appended (lines 2, 3, 4): a lease was lost; no more input was taken",
@@ -406,12 +410,12 @@ class AppendJobTest {
   @Test
   void itIsKnownWhetherAllOfTheInputWasTaken() throws Exception {
     var whole = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
-    whole.run(lines("a"));
+    run(whole, lines("a"));
     whole.stop(); // too late to keep anything out
     assertTrue(whole.ended());
     var refused = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     refused.stop();
-    refused.run(lines("b"));
+    run(refused, lines("b"));
     assertFalse(refused.ended());
   }
 
@@ -453,13 +457,13 @@ class AppendJobTest {
               job.stop();
             });
     stopper.start();
-    job.run(silent);
+    run(job, silent);
     stopper.join();
     assertEquals(List.of("a"), committed);
     assertEquals("1 messages committed", job.summary());
     var stopped = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     stopped.stop();
-    stopped.run(lines("b"));
+    run(stopped, lines("b"));
     assertEquals(0, stopped.fates().committed());
   }
 
@@ -479,14 +483,14 @@ class AppendJobTest {
   void inputThatBreaksOffDoesNotHideWhatWasCommitted() {
     rejections.put("c", AppendJob.RESENDS + 1);
     var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
-    var e = assertThrows(IOException.class, () -> job.run(failing("a", "b")));
+    var e = assertThrows(IOException.class, () -> run(job, failing("a", "b")));
     assertEquals(
         new Failure(
             ExitCode.UNAVAILABLE,
             "the input could not be read (Input/output error); 2 messages were committed"),
         Failure.of(e));
     var other = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
-    e = assertThrows(IOException.class, () -> other.run(failing("a", "b", "c")));
+    e = assertThrows(IOException.class, () -> run(other, failing("a", "b", "c")));
     assertEquals(
         "the input could not be read (Input/output error);"
             + " 1 of 3 messages not appended (line 3): the bucket was closed",
@@ -507,7 +511,7 @@ class AppendJobTest {
           return pending;
         };
     var job = new AppendJob(poor, 100, () -> null, null, null, forEver());
-    var e = assertThrows(IOException.class, () -> job.run(lines("a", "b", "c", "d")));
+    var e = assertThrows(IOException.class, () -> run(job, lines("a", "b", "c", "d")));
     assertEquals(
         new Failure(
             ExitCode.UNAVAILABLE,
@@ -529,7 +533,7 @@ class AppendJobTest {
               };
         };
     var job = new AppendJob(poor, 100, () -> null, null, null, forEver());
-    var e = assertThrows(IOException.class, () -> job.run(lines("a", "b")));
+    var e = assertThrows(IOException.class, () -> run(job, lines("a", "b")));
     assertTrue(String.valueOf(e.getMessage()).endsWith("and more may be committed"), e.toString());
     assertTrue(String.valueOf(e.getMessage()).startsWith("out of memory"), e.toString());
   }

@@ -52,6 +52,70 @@ class InputsTest {
     assertEquals("a\nb\0c\r\n\n\n\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
   }
 
+  private String file(String name, String content) throws IOException {
+    return Files.writeString(temp.resolve(name), content).toString();
+  }
+
+  @Test
+  void filesAreReadInOrderAndTheirLinesAreTold() throws Exception {
+    Cinch cinch = Cinch.on(Cinch.quickStore(temp));
+    cinch.run("log", "create", "jobs").ended(0);
+    String one = file("one", "a\nb"); // its last line is one all the same
+    String none = file("none", "");
+    String two = file("two", "c\n" + "x".repeat(2 << 20) + "\nd\n");
+    String[] append = {"append", "--log=jobs", "--json", one, none, "-", two};
+    Cinch.Ran ran = cinch.feed("in\n", append).ended(3);
+    assertTrue(
+        ran.err().contains("1 of 6 messages not appended (line " + two + ":2): "), ran.err());
+    var told = new ArrayList<String>();
+    for (String receipt : ran.out().lines().toList()) {
+      var node = new ObjectMapper().readTree(receipt);
+      told.add(node.get("input").textValue() + ":" + node.get("line") + " " + node.get("state"));
+    }
+    assertEquals(
+        List.of(
+            one + ":1 \"COMMITTED\"",
+            one + ":2 \"COMMITTED\"",
+            "-:1 \"COMMITTED\"",
+            two + ":1 \"COMMITTED\"",
+            two + ":2 \"REFUSED\"",
+            two + ":3 \"COMMITTED\""),
+        told);
+    assertEquals("a\nb\nin\nc\nd\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
+    cinch.run("append", "--log=jobs", one, temp + "/missing").failed(4, temp + "/missing");
+    assertEquals("a\nb\nin\nc\nd\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
+  }
+
+  @Test
+  void aNulMayEndAMessage() throws Exception {
+    Cinch cinch = Cinch.on(Cinch.quickStore(temp));
+    cinch.feed("a\nb\0\0c", "append", "--log=jobs", "-0").ended(0);
+    assertEquals("a\nb\n\nc\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
+    cinch.run("append", "--log=jobs", "-0", "--whole").failed(2, "leave out -0");
+  }
+
+  @Test
+  void aWholeFileMayBeAMessage() throws Exception {
+    Cinch cinch = Cinch.on(Cinch.quickStore(temp));
+    String big = file("big", "y\n".repeat(400_000)); // more than a read, less than the limit
+    String tooBig = file("too-big", "z".repeat(2 << 20));
+    String[] append = {
+      "append", "--log=jobs", "--whole", file("a", "1\n2\n\n"), file("b", ""), big
+    };
+    cinch.run(append).ended(0);
+    cinch.run("append", "--log=jobs", "--whole", tooBig).failed(3, "has 2097152 bytes, this store");
+    String found = cinch.run("cat", "--log=jobs", "--live").ended(0).out();
+    assertEquals("1\n2\n\n\n\n" + "y\n".repeat(400_000) + "\n", found);
+  }
+
+  @Test
+  void whatIsAppendedCanBeReadAtOnceIfThatIsWaitedFor() throws Exception {
+    Cinch cinch = Cinch.on(Cinch.quickStore(temp));
+    cinch.feed("a\nb\n", "append", "--log=jobs", "--settle").ended(0);
+    assertEquals("a\nb\n", cinch.run("cat", "--log=jobs").ended(0).out());
+    cinch.feed("", "append", "--log=jobs", "--settle").ended(0);
+  }
+
   @Test
   void twoMachinesWithTheSameNameLoseNothing() throws Exception {
     Cinch cinch = Cinch.on(Cinch.quickStore(temp));
