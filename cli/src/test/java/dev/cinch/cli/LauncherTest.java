@@ -344,6 +344,35 @@ class LauncherTest {
   }
 
   @Test
+  void whoeverWaitsForTheFirstStartAtATerminalIsTold() throws Exception {
+    assumeTrue(bash("command -v script").code() == 0, "no script(1) to play a terminal");
+    Path launcher = Files.createDirectories(temp.resolve("first/bin")).resolve("cinch");
+    Files.copy(LAUNCHER, launcher);
+    Path lib = Files.createDirectories(temp.resolve("first/lib"));
+    Files.writeString(lib.resolve("cinch.jar"), "the jar");
+    Path teller = temp.resolve("teller");
+    Path unused = script("bin/sleep", "echo $PPID > %s.new; mv %1$s.new %1$s%n".formatted(teller));
+    // The archive takes as long as the line that tells of it.
+    String told = "while [ ! -e %s ] || kill -0 $(cat %1$s) 2>/dev/null; do :; done";
+    unused =
+        script(
+            "home/bin/java",
+            "case $* in *--version) echo cinch 1 ;; *Warmup*) %s ;; *) echo ran ;; esac\n"
+                .formatted(told.formatted(teller)));
+    String start =
+        "PATH=%s:$PATH JAVA_HOME=%s %s logs"
+            .formatted(temp.resolve("bin"), temp.resolve("home"), launcher);
+    String line = "cinch: preparing faster starts, once (this takes some seconds)";
+    List<String> terminal = List.of("script", "-qec", start, "/dev/null");
+    assertEquals(line + "\r\nran\r\n", new String(run(terminal).out(), StandardCharsets.UTF_8));
+    assertEquals("ran\r\n", new String(run(terminal).out(), StandardCharsets.UTF_8));
+    for (Path file : Files.list(lib).filter(f -> f.toString().endsWith(".jsa")).toList()) {
+      Files.delete(file);
+    }
+    assertEquals("", bash(start).err());
+  }
+
+  @Test
   void aUserWithoutPermissionIsToldSo() throws Exception {
     Path store = Cinch.store(temp, "--file-mode=0644", "--directory-mode=0755");
     assertEquals(

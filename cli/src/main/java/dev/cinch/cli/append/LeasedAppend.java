@@ -241,7 +241,13 @@ final class LeasedAppend {
   }
 
   private LeaseWait waiting(Duration wait, StoppableTime stoppable) {
-    return new LeaseWait(wait, stoppable, stoppable::queued, opened.context().random(), this::say);
+    return new LeaseWait(
+        wait,
+        stoppable,
+        stoppable::queued,
+        opened.context().random(),
+        this::say,
+        io.terminal() ? this::say : null);
   }
 
   /**

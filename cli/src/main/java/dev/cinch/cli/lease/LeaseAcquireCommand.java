@@ -134,7 +134,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
     var time = new StoppableTime(SystemTime.INSTANCE, io.stop());
     io.stop().listen();
     Grant grant =
-        new LeaseWait(wait, time, time::queued, random, this::say)
+        new LeaseWait(wait, time, time::queued, random, this::say, io.terminal() ? this::say : null)
             .take(
                 asks,
                 asking -> {

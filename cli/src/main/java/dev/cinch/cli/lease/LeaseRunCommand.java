@@ -31,6 +31,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -175,8 +176,10 @@ public final class LeaseRunCommand implements Callable<Integer> {
         var keeper = new LeaseKeeper(time)) {
       HeldLease held;
       try {
+        Consumer<String> say = line -> io.say(NAME, line);
+        var random = new SecureRandom();
         var taking =
-            new LeaseWait(wait, time, time::queued, new SecureRandom(), line -> io.say(NAME, line));
+            new LeaseWait(wait, time, time::queued, random, say, io.terminal() ? say : null);
         held =
             opened == null
                 ? bare(client, keeper, taking)

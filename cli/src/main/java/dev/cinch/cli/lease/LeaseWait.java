@@ -1,5 +1,6 @@
 package dev.cinch.cli.lease;
 
+import dev.cinch.cli.base.LongWait;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
@@ -13,6 +14,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongFunction;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Takes leases that others hold, or of a service that is away, for a time. Holders are waited for
@@ -41,7 +43,9 @@ public final class LeaseWait {
   private final LongFunction<LostAnswers.Asking> queue;
   private final RandomGenerator random;
   private final Consumer<String> notice;
+  private final @Nullable Consumer<String> holder;
   private boolean noticed;
+  private boolean holderTold;
 
   /**
    * @param wait how long to try again while one is held, was lost before it could be used, or the
@@ -50,18 +54,22 @@ public final class LeaseWait {
    * @param random spreads out those who wait for the same
    * @param notice told once, in one line, when the service does not answer or was superseded, or a
    *     lease was lost, and it is tried again
+   * @param holder told once, in one line, who has a lease that was waited for for two seconds; null
+   *     if nobody is there to wonder
    */
   public LeaseWait(
       Duration wait,
       TimeSource time,
       LongFunction<LostAnswers.Asking> queue,
       RandomGenerator random,
-      Consumer<String> notice) {
+      Consumer<String> notice,
+      @Nullable Consumer<String> holder) {
     this.wait = wait;
     this.time = time;
     this.queue = queue;
     this.random = random;
     this.notice = notice;
+    this.holder = holder;
   }
 
   /** Asks for leases once. */
@@ -105,7 +113,9 @@ public final class LeaseWait {
     long start = time.monotonicNanos();
     while (true) {
       long asked = time.monotonicNanos();
-      long waitMs = Math.max(0, Math.min(left(start) / NANOS_PER_MS, LeaseService.MAX_WAIT_MS));
+      boolean brief = holder != null && !holderTold; // the refusal says who has it
+      long mostMs = brief ? LongWait.NANOS / NANOS_PER_MS : LeaseService.MAX_WAIT_MS;
+      long waitMs = Math.max(0, Math.min(left(start) / NANOS_PER_MS, mostMs));
       long retryAfterMs;
       try {
         return attempt.take(queue.apply(waitMs));
@@ -118,6 +128,9 @@ public final class LeaseWait {
         }
         if (TOLD.contains(e.reason())) {
           tellOnce(e);
+        }
+        if (e.reason() == Reason.HELD) {
+          tellHolder(e, start);
         }
         if (e.reason() == Reason.HELD && waited(asked, waitMs)) {
           continue; // it queued, and its place is kept for a while
@@ -140,6 +153,14 @@ public final class LeaseWait {
   /** Whether the service had it wait for as long as it may; one that does not wait says no. */
   private boolean waited(long asked, long waitMs) {
     return waitMs > 0 && time.monotonicNanos() - asked >= waitMs * NANOS_PER_MS;
+  }
+
+  private void tellHolder(LeaseRefusedException held, long start) {
+    if (holder != null && !holderTold && time.monotonicNanos() - start >= LongWait.NANOS) {
+      holderTold = true;
+      holder.accept(
+          "waiting: " + held.getMessage() + " unless it is renewed (see cinch lease who)");
+    }
   }
 
   private void tellOnce(Exception e) {

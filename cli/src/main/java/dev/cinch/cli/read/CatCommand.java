@@ -115,7 +115,8 @@ public final class CatCommand implements Callable<Integer> {
       MessageSink sink = ignored.watched(watched(progress, printing.sink(out, all.get(0).name())));
       var merge = new SeveralLogs(all, sink, ignored, out, chosen::has);
       if (follow) {
-        merge.follow(start(), range.end(), range.from == null && !lease.last, waiting(opened));
+        merge.follow(
+            start(), range.end(), range.from == null && !lease.last, waiting(opened, ignored));
       } else {
         Log last = merge.read(start(), range.end());
         if (ignored.none()) {
@@ -128,9 +129,13 @@ public final class CatCommand implements Callable<Integer> {
   }
 
   /** Says at a terminal what a log is waited for, unless there was a message. */
-  private Follower.Waiting waiting(Store opened) {
+  private Follower.Waiting waiting(Store opened, IgnoredMessages messages) {
     var wait = new LongWait(io, NAME, opened.context().time()::monotonicNanos);
-    return log -> wait.goesOn(() -> NothingThere.waits(log));
+    return log -> {
+      if (messages.none()) {
+        wait.goesOn(() -> NothingThere.waits(log));
+      }
+    };
   }
 
   private int one(Store opened)
@@ -145,7 +150,7 @@ public final class CatCommand implements Callable<Integer> {
       MessageSink sink = ignored.watched(watched(progress, chosen(sink(out, target))));
       if (follow) {
         OldMessages.tell(target.reader(), range, io, NAME, "");
-        follow(target, sink, ignored, out, waiting(opened));
+        follow(target, sink, ignored, out, waiting(opened, ignored));
       } else {
         read(target, new Numbered(printing.asJson()), sink, ignored);
       }

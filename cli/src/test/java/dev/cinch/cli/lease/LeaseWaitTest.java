@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
+import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.TimeSource;
@@ -66,7 +67,7 @@ class LeaseWaitTest {
   }
 
   private LeaseWait waiting(Duration wait) {
-    return new LeaseWait(wait, time, this::queue, new Random(7), notices::add);
+    return new LeaseWait(wait, time, this::queue, new Random(7), notices::add, null);
   }
 
   /** Asks a service that needs five seconds to find out that it is not there. */
@@ -187,6 +188,31 @@ class LeaseWaitTest {
             LeaseUnavailableException.class, () -> takeOfNobody(Duration.ZERO, Long.MAX_VALUE));
     assertEquals("no answer", e.getMessage());
     assertEquals(1, attempts);
+    assertEquals(List.of(), notices);
+  }
+
+  @Test
+  void whoeverWaitsForTwoSecondsIsToldForWhomOnce() throws Exception {
+    var told = new ArrayList<String>();
+    var wait =
+        new LeaseWait(
+            Duration.ofMinutes(5), time, this::queue, new Random(7), notices::add, told::add);
+    long got =
+        wait.take(
+            asking -> {
+              clock += queued.get(queued.size() - 1) * 1_000_000; // kept waiting in the queue
+              if (clock < 60 * SECOND) {
+                throw new LeaseRefusedException(
+                    Reason.HELD, "x is held by \"me\" since " + clock / SECOND, 1);
+              }
+              return clock;
+            });
+    assertTrue(got >= 60 * SECOND);
+    assertEquals(
+        List.of("waiting: x is held by \"me\" since 2 unless it is renewed (see cinch lease who)"),
+        told);
+    assertEquals(List.of(2_000L, LeaseService.MAX_WAIT_MS), queued.subList(0, 2));
+    assertEquals(List.of(), sleeps);
     assertEquals(List.of(), notices);
   }
 }

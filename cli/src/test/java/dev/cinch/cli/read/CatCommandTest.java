@@ -3,8 +3,12 @@ package dev.cinch.cli.read;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;
+import dev.cinch.cli.base.MachineNames;
 import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.time.SystemTime;
 import java.nio.file.Path;
@@ -77,6 +81,37 @@ final class CatCommandTest {
     assertSaid(cinch, "no message is in that range", "--live", "--to=-1h");
     Cinch.Ran view = cinch.run("view", "cat", "--log=jobs", "--to=-1h").ended(0);
     assertTrue(view.err().contains("no message is in that range"), view.err());
+  }
+
+  /** And what was waited for comes only once that is said. */
+  @Test
+  void whoeverFollowsAtATerminalIsToldWhatIsWaitedFor() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    for (String which : List.of("--log=jobs", "--all")) {
+      Cinch cinch = Cinch.on(store);
+      cinch.appendBehind("a\n", "append", "--log=jobs");
+      cinch.onTerminal().onNotice(() -> settle(cinch));
+      Cinch.Ran ran = cinch.run("cat", which, "--follow", "--to=now").ended(0);
+      assertTrue(ran.out().endsWith("a\n"), ran.out());
+      List<String> lines = ran.err().lines().filter(l -> l.startsWith("cinch cat: ")).toList();
+      assertEquals(1, lines.size(), ran.err());
+      String said = lines.get(0);
+      assertTrue(said.startsWith("cinch cat: waiting: "), said);
+      assertTrue(said.contains("a closer has to run"), said);
+    }
+    Log log =
+        Store.open(store, Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE))
+            .log(new LogName("jobs"));
+    String none = NothingThere.waits(log);
+    assertTrue(none.endsWith(", and nothing was written since"), none);
+  }
+
+  private static void settle(Cinch cinch) {
+    try {
+      cinch.settle("jobs");
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private static void assertSaid(Cinch cinch, String text, String... more) {
