@@ -43,9 +43,9 @@ public final class LeaseWait {
   private final LongFunction<LostAnswers.Asking> queue;
   private final RandomGenerator random;
   private final Consumer<String> notice;
-  private final @Nullable Consumer<String> holder;
+  private final @Nullable Consumer<String> lasting;
   private boolean noticed;
-  private boolean holderTold;
+  private boolean lastingTold;
 
   /**
    * @param wait how long to try again while one is held, was lost before it could be used, or the
@@ -54,8 +54,8 @@ public final class LeaseWait {
    * @param random spreads out those who wait for the same
    * @param notice told once, in one line, when the service does not answer or was superseded, or a
    *     lease was lost, and it is tried again
-   * @param holder told once, in one line, who has a lease that was waited for for two seconds; null
-   *     if nobody is there to wonder
+   * @param lasting told once, in one line, after two seconds what is waited for, such as who has
+   *     the lease; null if nobody is there to wonder
    */
   public LeaseWait(
       Duration wait,
@@ -63,13 +63,13 @@ public final class LeaseWait {
       LongFunction<LostAnswers.Asking> queue,
       RandomGenerator random,
       Consumer<String> notice,
-      @Nullable Consumer<String> holder) {
+      @Nullable Consumer<String> lasting) {
     this.wait = wait;
     this.time = time;
     this.queue = queue;
     this.random = random;
     this.notice = notice;
-    this.holder = holder;
+    this.lasting = lasting;
   }
 
   /** Asks for leases once. */
@@ -113,7 +113,7 @@ public final class LeaseWait {
     long start = time.monotonicNanos();
     while (true) {
       long asked = time.monotonicNanos();
-      boolean brief = holder != null && !holderTold; // the refusal says who has it
+      boolean brief = lasting != null && !lastingTold; // the refusal says who has it
       long mostMs = brief ? LongWait.NANOS / NANOS_PER_MS : LeaseService.MAX_WAIT_MS;
       long waitMs = Math.max(0, Math.min(left(start) / NANOS_PER_MS, mostMs));
       long retryAfterMs;
@@ -129,9 +129,7 @@ public final class LeaseWait {
         if (TOLD.contains(e.reason())) {
           tellOnce(e);
         }
-        if (e.reason() == Reason.HELD) {
-          tellHolder(e, start);
-        }
+        tellLong(e, start);
         if (e.reason() == Reason.HELD && waited(asked, waitMs)) {
           continue; // it queued, and its place is kept for a while
         }
@@ -155,11 +153,11 @@ public final class LeaseWait {
     return waitMs > 0 && time.monotonicNanos() - asked >= waitMs * NANOS_PER_MS;
   }
 
-  private void tellHolder(LeaseRefusedException held, long start) {
-    if (holder != null && !holderTold && time.monotonicNanos() - start >= LongWait.NANOS) {
-      holderTold = true;
-      holder.accept(
-          "waiting: " + held.getMessage() + " unless it is renewed (see cinch lease who)");
+  private void tellLong(LeaseRefusedException e, long start) {
+    if (lasting != null && !lastingTold && time.monotonicNanos() - start >= LongWait.NANOS) {
+      lastingTold = true;
+      String more = e.reason() == Reason.HELD ? " unless it is renewed (see cinch lease who)" : "";
+      lasting.accept("waiting: " + e.getMessage() + more);
     }
   }
 

@@ -123,6 +123,35 @@ class ExpiredUnderwayTest {
     }
   }
 
+  /** Of several logs as one, more is read ahead of what is printed. */
+  @Test
+  void theHoleOfOneLogOfSeveralIsToldWithItsName() throws Exception {
+    cinch.settled("other", "other\n", Duration.ofMinutes(5));
+    Cinch.Ran ran = overtaken(ExitCode.GAP, "cat", "--all", "--json");
+    told(ran, "jobs: ([0-9]+ )?");
+    List<String> lines = ran.out().lines().toList();
+    int at = 0;
+    while (!JSON.readTree(lines.get(at)).path("type").asText().equals("gap")) {
+      at++;
+    }
+    JsonNode gap = JSON.readTree(lines.get(at));
+    assertEquals("jobs", gap.get("log").textValue());
+    assertEquals(
+        List.of(), new JsonSchema(Path.of("../docs/cinch.schema.json")).wrong("cinch cat", gap));
+    assertTrue(at < 3 * EACH, "segments had expired");
+    assertEquals(payloads(all.subList(0, at)), payloads(lines.subList(0, at)));
+    assertEquals(
+        payloads(all.subList(3 * EACH, all.size())), payloads(lines.subList(at + 1, lines.size())));
+  }
+
+  private static List<String> payloads(List<String> lines) throws Exception {
+    var found = new ArrayList<String>();
+    for (String line : lines) {
+      found.add(JSON.readTree(line).path("payload").asText());
+    }
+    return found;
+  }
+
   /** Who begins later than what expired, or asks when it did already, misses nothing. */
   @Test
   void noHoleWhereNothingWasPrintedBefore() throws Exception {
