@@ -112,7 +112,7 @@ public final class CatCommand implements Callable<Integer> {
     try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
       ignored.alsoTo(out, printing);
-      MessageSink sink = ignored.watched(watched(progress, printing.sink(out, all.get(0).name())));
+      MessageSink sink = watched(progress, printing.sink(out, all.get(0).name()));
       var merge = new SeveralLogs(all, sink, ignored, out, chosen::has);
       if (follow) {
         merge.follow(

@@ -37,7 +37,12 @@ final class SeveralLogs {
 
   private MergedLogs merged(long from, long to, boolean goesOn) {
     List<LogContext> contexts = logs.stream().map(Log::context).toList();
-    return new MergedLogs(contexts, from, to, goesOn, which, new Objecting());
+    Predicate<Message> wanted =
+        message -> {
+          ignored.passed();
+          return which.test(message);
+        };
+    return new MergedLogs(contexts, from, to, goesOn, wanted, new Objecting());
   }
 
   /** Told with the name of the log that it is about. */

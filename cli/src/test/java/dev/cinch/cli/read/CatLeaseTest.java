@@ -109,6 +109,8 @@ final class CatLeaseTest {
       Cinch.Ran ran = cinch.run("cat", "--log=jobs", "--lease=one", range).ended(0);
       assertEquals("permitted\npermitted too\n", ran.out());
     }
+    Cinch.Ran both = cinch.run("cat", "--lease=one", "--from=2026-01-01T00:00:00Z").ended(0);
+    assertEquals("permitted\npermitted too\n", both.out());
     String audited = cinch.run("audit").ended(1).out();
     assertEquals(4, audited.lines().filter(l -> l.contains("the message with")).count(), audited);
   }

@@ -25,7 +25,8 @@ class KeysTest {
       List.of(
           List.of("cat", "--log=jobs"),
           List.of("cat", "--log=jobs", "--live"),
-          List.of("view", "cat", "--log=jobs"));
+          List.of("view", "cat", "--log=jobs"),
+          List.of("cat", "--all"));
 
   @TempDir Path temp;
 
