@@ -21,7 +21,7 @@ seconds() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.1f", to -
 "$cinch" init --key "$work/key" "$CINCH_STORE" >"$work/init" 2>&1
 "$cinch" serve --key "$work/key" --store "$CINCH_STORE" --port 0 >"$work/serve" 2>&1 &
 served=$!
-until grep -qo 'http://[^ ]*' "$work/serve"; do
+until grep -qo 'http://[^ ]*' "$work/serve" 2>/dev/null; do
   kill -0 "$served" || { cat "$work/serve" >&2; exit 4; }
   sleep 0.1
 done

@@ -43,6 +43,7 @@ public final class LogWriter implements AutoCloseable {
 
   private final LogContext log;
   private final WriterTimestamps timestamps;
+  private final WriterTimestamps.Look look = this::refuseIfClosed; // one, not one a message
   private final BucketAppender appender;
   private final VerdictReader verdicts;
   private final int messageLimit;
@@ -150,7 +151,7 @@ public final class LogWriter implements AutoCloseable {
       if (needsThread) {
         startBackground();
       }
-      long timestamp = timestamps.next(stamp, this::refuseIfClosed);
+      long timestamp = timestamps.next(stamp, look);
       PendingBatch last = queue.peekLast();
       PendingBatch ahead = behind == null ? null : behind.batch();
       boolean joins =
