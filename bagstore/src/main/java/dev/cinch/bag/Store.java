@@ -8,6 +8,7 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Fields;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
+import dev.cinch.bag.fs.HostName;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.fs.VirtualFs;
@@ -29,6 +30,7 @@ import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
@@ -86,6 +88,11 @@ public final class Store {
     /** The filesystem that a store's path is of: this machine's, or one within this process. */
     public static Environment of(MachineName machine, TimeSource time) {
       return new Environment(new PosixFs(null, null), machine, time, new SecureRandom());
+    }
+
+    /** This machine, as {@code cinch} on it works: by the name of the host, with its clocks. */
+    public static Environment ofHost() {
+      return of(MachineName.ofHost(HostName.get()), SystemTime.INSTANCE);
     }
 
     StoreFs fs(Path root, Optional<String> group) {

@@ -1,5 +1,6 @@
 package dev.cinch.bag.model;
 
+import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
@@ -9,12 +10,26 @@ import java.util.regex.Pattern;
  */
 public record MachineName(String value) {
   private static final Pattern ALLOWED = Pattern.compile("[a-z0-9][a-z0-9._-]{0,62}");
+  private static final int LONGEST = 63;
 
   /**
    * @throws IllegalArgumentException if it is no machine name; the message is for the user
    */
   public MachineName {
     Names.check("machine name", value, ALLOWED);
+  }
+
+  /**
+   * The name for a host: in lower case, with a dash for whatever a machine name can't have, and
+   * without what none begins with.
+   */
+  public static MachineName ofHost(String host) {
+    String name =
+        host.toLowerCase(Locale.ROOT)
+            .replaceAll("[^a-z0-9._-]", "-")
+            .replaceFirst("^([^a-z0-9]|tmp-)+", "");
+    return new MachineName(
+        name.isEmpty() ? "machine" : name.substring(0, Math.min(LONGEST, name.length())));
   }
 
   @Override

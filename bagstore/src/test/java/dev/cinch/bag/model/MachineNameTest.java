@@ -1,4 +1,4 @@
-package dev.cinch.cli.base;
+package dev.cinch.bag.model;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
@@ -6,7 +6,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Whatever a host is called, it can write. */
-class MachineNamesTest {
+class MachineNameTest {
   @ParameterizedTest
   @CsvSource({
     "node7, node7",
@@ -19,6 +19,6 @@ class MachineNamesTest {
     "'', machine"
   })
   void fromHostNames(String host, String name) {
-    assertEquals(name, MachineNames.sanitised(host).value());
+    assertEquals(name, MachineName.ofHost(host).value());
   }
 }
