@@ -9,6 +9,7 @@ module dev.cinch.bag {
 
   exports dev.cinch.bag;
   exports dev.cinch.bag.close to
+      dev.cinch.bag.testkit,
       dev.cinch.view;
   exports dev.cinch.bag.format to
       dev.cinch.view;
@@ -25,6 +26,7 @@ module dev.cinch.bag {
   exports dev.cinch.bag.storage.posix to
       dev.cinch.view;
   exports dev.cinch.bag.store to
+      dev.cinch.bag.testkit,
       dev.cinch.view;
   exports dev.cinch.bag.write;
 }

@@ -25,18 +25,21 @@ module dev.cinch.lease {
 
   exports dev.cinch.lease;
   exports dev.cinch.lease.access;
-  exports dev.cinch.lease.hold to
-      dev.cinch.bag;
+  exports dev.cinch.lease.hold;
   exports dev.cinch.lease.http;
+  exports dev.cinch.lease.memory to
+      dev.cinch.bag.testkit;
   exports dev.cinch.lease.register to
       dev.cinch.lease.etcd;
   exports dev.cinch.lease.service to
-      dev.cinch.bag;
+      dev.cinch.bag,
+      dev.cinch.bag.testkit;
   exports dev.cinch.lease.table to
       dev.cinch.lease.etcd;
   exports dev.cinch.lease.time;
   exports dev.cinch.lease.witness to
-      dev.cinch.bag;
+      dev.cinch.bag,
+      dev.cinch.bag.testkit;
 
   opens dev.cinch.lease.access to
       com.fasterxml.jackson.databind;

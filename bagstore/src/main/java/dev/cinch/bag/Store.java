@@ -241,7 +241,7 @@ public final class Store {
    * Opens a log that exists.
    *
    * @throws LogRemovedException if it was removed
-   * @throws NotAStoreException if there is none
+   * @throws NoSuchLogException if there is none
    * @throws DamagedException if what stands there is another log: its identity has another name, or
    *     {@code log-names} lists another id
    */
@@ -256,7 +256,7 @@ public final class Store {
       }
     } catch (NoSuchFileException e) {
       removed(removals, name);
-      throw new NotAStoreException(
+      throw new NoSuchLogException(
           "there is no log \"" + name + "\" in " + context.layout().root());
     }
     String named = in.text("name");

@@ -297,7 +297,7 @@ class FsRulesTest {
     StoreFs bob = rig.disk.view(Rig.BOB);
     var negative = new NegativeFs(staleListing ? new StaleListFs(bob) : bob);
     Store store = Store.open(rig.root, rig.environment(negative, rig.time));
-    assertThrows(NotAStoreException.class, () -> store.log(name));
+    assertThrows(NoSuchLogException.class, () -> store.log(name));
     Store other = Store.open(rig.root, rig.environment(rig.disk.view(Rig.ALICE), rig.time));
     assertEquals(other.createLog(name).id(), store.log(name).id());
   }

@@ -36,6 +36,9 @@ import org.junit.jupiter.api.io.TempDir;
 class LibraryPageTest {
   private static final Path SOURCES = Path.of("src/main/java/dev/cinch/examples/library");
 
+  private static final List<String> PROGRAMS =
+      List.of("AppendUnderLease", "ReadLog", "FollowLog", "HoldLease");
+
   @TempDir Path temp;
 
   @Test
@@ -47,9 +50,12 @@ class LibraryPageTest {
       shown.add(blocks.group(1));
     }
     var programs = new ArrayList<String>();
-    for (String name : List.of("AppendUnderLease", "ReadLog", "FollowLog")) {
+    for (String name : PROGRAMS) {
       programs.add(Files.readString(SOURCES.resolve(name + ".java")));
     }
+    // The build runs it with the other tests.
+    programs.add(
+        Files.readString(Path.of("src/test/java/dev/cinch/examples/library/JobsTest.java")));
     assertEquals(programs, shown);
     String pom = Files.readString(Path.of("../pom.xml"));
     String version = pom.replaceAll("(?s).*?<version>(.*?)</version>.*", "$1");
@@ -62,7 +68,7 @@ class LibraryPageTest {
         .filter(
             p ->
                 !p.matches(
-                    ".*(vertx|netty|prometheus|picocli|logback|cinch-cli|/cli/target|-tests).*"))
+                    ".*(vertx|netty|prometheus|picocli|logback|cinch-cli|/cli/target|-tests|jimfs|cinch-testkit|/testkit/target).*"))
         .collect(Collectors.joining(File.pathSeparator));
   }
 
@@ -75,7 +81,7 @@ class LibraryPageTest {
     Files.writeString(info, "module program { requires dev.cinch.bag; requires dev.cinch.lease; }");
     var arguments = new ArrayList<>(List.of("-p", classPath(), "-d", sources.resolve("out") + ""));
     arguments.add(info.toString());
-    for (String name : List.of("AppendUnderLease", "ReadLog", "FollowLog")) {
+    for (String name : PROGRAMS) {
       arguments.add(SOURCES.resolve(name + ".java").toString());
     }
     var said = new ByteArrayOutputStream();
@@ -148,6 +154,8 @@ class LibraryPageTest {
         assertTrue(String.valueOf(out.readLine()).endsWith(" end"));
       }
       assertEquals(0, follower.waitFor());
+      String held = run("HoldLease", url, "jobs/42");
+      assertTrue(held.matches("held as \\S+\n"), held);
     }
   }
 }

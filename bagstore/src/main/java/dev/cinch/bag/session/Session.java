@@ -159,7 +159,21 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * As {@link #acquire(List, Duration)}, and may wait while another holder has one of them.
+   * As {@link #acquire(List, Duration)}, and tries again while another holder has one of them,
+   * first come, first served, or the service does not answer.
+   *
+   * @param wait how long; 0: not at all
+   * @throws InterruptedException if the thread was interrupted; what may have been granted is given
+   *     back when the session acquires again or is closed
+   */
+  @CanIgnoreReturnValue
+  public Grant acquire(List<LeaseName> names, Duration duration, Duration wait)
+      throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
+    return taking.waiting(wait).take(asking -> acquire(names, duration, asking));
+  }
+
+  /**
+   * As {@link #acquire(List, Duration)}, asking in another way.
    *
    * @param asking how, such as {@link LostAnswers.Asking#queued}
    */

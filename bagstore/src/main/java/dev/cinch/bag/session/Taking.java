@@ -16,9 +16,11 @@ import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.hold.LeaseListener;
+import dev.cinch.lease.hold.LeaseWait;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -85,6 +87,11 @@ final class Taking {
             false);
     var asked = HeldLease.Asked.now(time);
     return use(asks.acquire(request, asking), asked, durationMs, before, true);
+  }
+
+  /** Asks again for so long. */
+  LeaseWait waiting(Duration wait) {
+    return LeaseWait.queued(wait, time, store.context().random());
   }
 
   /** {@link Session#join}. */

@@ -14,8 +14,8 @@ import dev.cinch.bag.write.PendingBatch.Outcome;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -38,8 +38,6 @@ import org.jspecify.annotations.Nullable;
 public final class LogWriter implements AutoCloseable {
   /** Messages wait for room once so many bytes wait to be written. */
   private static final int MAX_QUEUED_BYTES = 8 << 20;
-
-  private static final int MAX_SPARE_BUFFERS = 4;
 
   private final LogContext log;
   private final WriterTimestamps timestamps;
@@ -116,7 +114,6 @@ public final class LogWriter implements AutoCloseable {
    * @param needsThread whether a thread of the writer's own sees to it; false if the caller soon
    *     awaits the receipt, flushes or closes: nothing is written before somebody does, or before
    *     there is no room for more
-   * @throws MessageRefusedException likewise
    */
   public PendingReceipt submit(
       LeaseStamp stamp, byte[] payload, int offset, int length, boolean needsThread)
@@ -159,7 +156,11 @@ public final class LogWriter implements AutoCloseable {
               && last.bucket.contains(timestamp)
               && last.hasRoom(stamp, length)
               && (ahead == null || ahead == last || ahead.isCommitted());
-      PendingBatch batch = joins ? last : newBatch(timestamp);
+      PendingBatch batch =
+          joins
+              ? last
+              : new PendingBatch(
+                  Bucket.of(timestamp, log.bucketWidth()), lock.newCondition(), spare.pollFirst());
       if (!joins) {
         batch.behind = ahead;
       }
@@ -182,10 +183,7 @@ public final class LogWriter implements AutoCloseable {
     }
   }
 
-  /**
-   * Waits for room, and makes it where nobody else does: what takes it up may wait for a caller who
-   * comes back only after this.
-   */
+  /** Waits for room, or makes it: what takes it up may wait for this very caller. */
   private void makeRoom() {
     if (writing == null && !queue.isEmpty()) {
       commitNext();
@@ -220,11 +218,6 @@ public final class LogWriter implements AutoCloseable {
     if (closed) {
       throw new MessageRefusedException("the writer is closed", true);
     }
-  }
-
-  private PendingBatch newBatch(long timestamp) {
-    return new PendingBatch(
-        Bucket.of(timestamp, log.bucketWidth()), lock.newCondition(), spare.pollFirst());
   }
 
   private void startBackground() {
@@ -268,7 +261,25 @@ public final class LogWriter implements AutoCloseable {
     }
   }
 
-  private IllegalStateException failed() {
+  /** Completed when a batch has its outcome, which this writer's thread sees to if nobody else. */
+  CompletableFuture<PendingBatch> whenDone(PendingBatch batch) {
+    lock.lock();
+    try {
+      CompletableFuture<PendingBatch> told = batch.told();
+      if (failure != null) {
+        batch.writerFailed(this);
+      } else if (batch.outcome == null) {
+        batch.needsThread = true;
+        startBackground();
+        work.signal();
+      }
+      return told;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  IllegalStateException failed() {
     if (failure instanceof FateUnknownException e) {
       return e.again();
     }
@@ -367,12 +378,10 @@ public final class LogWriter implements AutoCloseable {
   private void resolved(PendingBatch batch, Outcome outcome) {
     batch.outcome = outcome;
     queuedBytes -= batch.bytes;
-    if (spare.size() < MAX_SPARE_BUFFERS
-        && batch.messages.capacity() <= 2 * PendingBatch.MAX_BYTES) {
-      spare.addFirst(batch.messages);
-    }
+    batch.spare(spare);
     batch.done.signalAll();
     room.signalAll();
+    batch.tell();
   }
 
   /** A fault of ours or of Java: nobody may be told anything any more. */
@@ -380,10 +389,13 @@ public final class LogWriter implements AutoCloseable {
     failure = e;
     closed = true;
     if (batch != null) {
-      batch.done.signalAll();
+      batch.writerFailed(this);
     }
-    queue.forEach(b -> b.done.signalAll());
-    unclear.forEach(b -> b.done.signalAll());
+    if (writing != null) {
+      writing.writerFailed(this);
+    }
+    queue.forEach(b -> b.writerFailed(this));
+    unclear.forEach(b -> b.writerFailed(this));
     queue.clear();
     unclear.clear();
     work.signalAll();
@@ -409,26 +421,22 @@ public final class LogWriter implements AutoCloseable {
    *     nobody knows, so leases that it was written under must not be given back
    */
   public void flush() {
-    withoutOutcome().forEach(this::drive);
-  }
-
-  /** The last ones first: who waits for one of the queue commits those before it. */
-  private List<PendingBatch> withoutOutcome() {
+    // The last ones first: who waits for one of the queue commits those before it.
+    var batches = new ArrayList<PendingBatch>();
     lock.lock();
     try {
       if (failure != null) {
         throw failed();
       }
-      var batches = new ArrayList<PendingBatch>();
       queue.descendingIterator().forEachRemaining(batches::add);
       if (writing != null) {
         batches.add(writing);
       }
       unclear.descendingIterator().forEachRemaining(batches::add);
-      return batches;
     } finally {
       lock.unlock();
     }
+    batches.forEach(this::drive);
   }
 
   /**

@@ -7,7 +7,9 @@ import dev.cinch.bag.model.Receipt;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Condition;
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +24,7 @@ final class PendingBatch {
   /** What the leases of a batch take at most; readers refuse longer bodies than they know of. */
   static final int MAX_LEASE_BYTES = Frame.MAX_BODY / 2;
 
+  private static final int MAX_SPARE_BUFFERS = 4;
   private static final int FIRST_CAPACITY = 1 << 14;
 
   final Bucket bucket;
@@ -54,6 +57,9 @@ final class PendingBatch {
 
   /** Whether somebody looks after its verdict. */
   boolean resolving;
+
+  /** Completed when it has its outcome, for those who asked for that; null: nobody did. */
+  @Nullable CompletableFuture<PendingBatch> told;
 
   /** What became of the batch. */
   sealed interface Outcome {
@@ -131,6 +137,41 @@ final class PendingBatch {
       }
     }
     return "";
+  }
+
+  /** Leaves its buffer to the next ones, which are few and mostly as small. */
+  void spare(Deque<ByteBuffer> spare) {
+    if (spare.size() < MAX_SPARE_BUFFERS && messages.capacity() <= 2 * MAX_BYTES) {
+      spare.addFirst(messages);
+    }
+  }
+
+  /** Completed when it has its outcome. */
+  CompletableFuture<PendingBatch> told() {
+    CompletableFuture<PendingBatch> asked = told;
+    if (asked == null) {
+      told = asked = new CompletableFuture<>();
+      tell();
+    }
+    return asked;
+  }
+
+  /** Tells those who asked, on another thread: what they do then is under no lock of a writer. */
+  void tell() {
+    if (told != null && outcome != null) {
+      told.completeAsync(() -> this);
+    }
+  }
+
+  /** Wakes those who wait, for nothing. */
+  void writerFailed(LogWriter writer) {
+    done.signalAll();
+    if (told != null) {
+      told.completeAsync(
+          () -> {
+            throw writer.failed();
+          });
+    }
   }
 
   private static ByteBuffer allocate(int capacity) {

@@ -18,6 +18,7 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.Operation;
+import dev.cinch.lease.hold.LeaseWait;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.http.LeaseDocuments;
 import dev.cinch.lease.http.ServerAddresses;

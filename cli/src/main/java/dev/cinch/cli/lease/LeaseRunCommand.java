@@ -9,17 +9,15 @@ import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.StoppableTime;
 import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.lease.Grant;
-import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.hold.HeldLease;
-import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.hold.LeaseKeeper;
+import dev.cinch.lease.hold.LeaseWait;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
@@ -217,34 +215,18 @@ public final class LeaseRunCommand implements Callable<Integer> {
   private HeldLease bare(LeaseClient client, LeaseKeeper keeper, LeaseWait taking)
       throws Exception {
     var asks = new LostAnswers(client.service());
-    HeldLease held = taking.take(asks, asking -> asked(client, asks, asking));
+    HeldLease held =
+        taking.take(
+            asks,
+            asking ->
+                asks.hold(
+                    names,
+                    holder(),
+                    length(client, null),
+                    asking,
+                    SystemTime.INSTANCE,
+                    (lost, why) -> {}));
     keeper.keep(held);
-    return held;
-  }
-
-  private HeldLease asked(LeaseClient client, LostAnswers asks, LostAnswers.Asking asking)
-      throws LeaseRefusedException, LeaseUnavailableException, InterruptedException {
-    var random = new SecureRandom();
-    long lengthMs = length(client, null).toMillis();
-    var request =
-        new Operation.Acquire(Id.random(random), names, holder(), lengthMs, LogSet.ALL, false);
-    var asked = HeldLease.Asked.now(SystemTime.INSTANCE);
-    var held =
-        new HeldLease(
-            client.service(),
-            SystemTime.INSTANCE,
-            HoldSettings.of(lengthMs),
-            asks.acquire(request, asking),
-            asked,
-            () -> LeaseReport.NOTHING,
-            (lease, why) -> {},
-            random);
-    try {
-      held.renewIfDue();
-    } catch (LeaseUnavailableException e) {
-      asks.lost(held.id());
-      throw e;
-    }
     return held;
   }
 

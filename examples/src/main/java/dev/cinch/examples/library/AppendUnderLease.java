@@ -3,12 +3,10 @@ package dev.cinch.examples.library;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.session.Session;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.http.HttpLeaseClient;
-import dev.cinch.lease.time.SystemTime;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -20,16 +18,16 @@ public final class AppendUnderLease {
   private AppendUnderLease() {}
 
   public static void main(String[] args) throws Exception {
-    var me = Store.Environment.of(new MachineName("host-1"), SystemTime.INSTANCE);
-    Store store = Store.open(Path.of(args[0]), me);
+    Store store = Store.open(Path.of(args[0]), Store.Environment.ofHost());
     Log log = store.createLog(new LogName("jobs"));
     byte[] message = args[2].getBytes(StandardCharsets.UTF_8);
 
     var leases = HttpLeaseClient.builder(URI.create(args[1])).build();
     try (Session session = Session.open(store, leases, "host-1/worker")) {
-      // Returns once all that earlier holders wrote is settled, and nothing can be added to it.
-      // Renews by itself until the session is closed.
-      session.acquire(List.of(new LeaseName("jobs/42")), Duration.ofSeconds(30));
+      // Waits for another holder, five minutes at most. Returns once all that earlier holders
+      // wrote is settled, and nothing can be added to it. Renews until the session is closed.
+      session.acquire(
+          List.of(new LeaseName("jobs/42")), Duration.ofSeconds(30), Duration.ofMinutes(5));
       Receipt receipt = session.append(log, message);
       if (receipt instanceof Receipt.Rejected) {
         receipt = session.append(log, message); // the first one never appears

@@ -1,7 +1,15 @@
 package dev.cinch.lease.hold;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -35,6 +43,7 @@ public final class LeaseKeeper implements AutoCloseable {
   /** How long a thread without work lives, seconds. */
   private static final long IDLE_S = 10;
 
+  private final TimeSource time;
   private final Renewals renewals;
   private final @Nullable ThreadPoolExecutor workers;
   private final @Nullable Thread thread;
@@ -42,6 +51,7 @@ public final class LeaseKeeper implements AutoCloseable {
 
   /** Starts the thread that plans; those that renew start with the first renewals. */
   public LeaseKeeper(TimeSource time) {
+    this.time = time;
     var number = new AtomicInteger();
     var renewing =
         new ThreadPoolExecutor(
@@ -59,7 +69,8 @@ public final class LeaseKeeper implements AutoCloseable {
     planning.start();
   }
 
-  private LeaseKeeper(Renewals renewals) {
+  private LeaseKeeper(TimeSource time, Renewals renewals) {
+    this.time = time;
     this.renewals = renewals;
     this.workers = null;
     this.thread = null;
@@ -67,7 +78,7 @@ public final class LeaseKeeper implements AutoCloseable {
 
   /** One without threads: nothing is renewed but in {@link #doWork}. */
   public static LeaseKeeper stepped(TimeSource time) {
-    return new LeaseKeeper(new Renewals(time, Runnable::run, PARALLEL, () -> {}));
+    return new LeaseKeeper(time, new Renewals(time, Runnable::run, PARALLEL, () -> {}));
   }
 
   /**
@@ -86,6 +97,41 @@ public final class LeaseKeeper implements AutoCloseable {
     var thread = new Thread(task, name);
     thread.setDaemon(true);
     return thread;
+  }
+
+  /**
+   * Takes leases, all or nothing, and keeps them renewed: for a program that has no store, where
+   * nothing is fenced. Give them back with {@link HeldLease#release}.
+   *
+   * @param holder who it is, in its own words, for people
+   * @param lasting how long the leases last without a renewal
+   * @param wait how long to wait while others hold one of them, or the service does not answer; 0:
+   *     not at all
+   * @param listener told what becomes of them
+   * @throws LeaseRefusedException the last refusal, which names the holder
+   * @throws LeaseUnavailableException if the service did not answer
+   * @throws InterruptedException if the thread was interrupted: what may have been granted was
+   *     given back, or runs out
+   */
+  public HeldLease acquire(
+      LeaseService service,
+      List<LeaseName> names,
+      String holder,
+      Duration lasting,
+      Duration wait,
+      LeaseListener listener)
+      throws LeaseRefusedException, LeaseUnavailableException, InterruptedException {
+    var asks = new LostAnswers(service);
+    var waiting = LeaseWait.queued(wait, time, new SecureRandom());
+    HeldLease held;
+    try {
+      held =
+          waiting.take(asks, asking -> asks.hold(names, holder, lasting, asking, time, listener));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // asking has none
+    }
+    keep(held);
+    return held;
   }
 
   /** Renews this one too, until it is lost or closed. */

@@ -3,11 +3,17 @@ package dev.cinch.lease.hold;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
+import dev.cinch.lease.time.TimeSource;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicReference;
@@ -82,6 +88,44 @@ public final class LostAnswers {
         lost(request.id());
       }
     }
+  }
+
+  /**
+   * Takes leases as {@link #acquire(Operation.Acquire, Asking)}, for all logs, and holds them.
+   * Somebody has to keep them: {@link LeaseKeeper#keep}.
+   *
+   * @param holder who it is, in its own words, for people
+   * @param lasting how long the leases last without a renewal
+   */
+  public HeldLease hold(
+      List<LeaseName> names,
+      String holder,
+      Duration lasting,
+      Asking asking,
+      TimeSource time,
+      LeaseListener listener)
+      throws LeaseRefusedException, LeaseUnavailableException, InterruptedException {
+    var random = new SecureRandom();
+    long ms = lasting.toMillis();
+    var request = new Operation.Acquire(Id.random(random), names, holder, ms, LogSet.ALL, false);
+    var asked = HeldLease.Asked.now(time);
+    var held =
+        new HeldLease(
+            service,
+            time,
+            HoldSettings.of(ms),
+            acquire(request, asking),
+            asked,
+            () -> LeaseReport.NOTHING,
+            listener,
+            random);
+    try {
+      held.renewIfDue(); // the request may have waited
+    } catch (LeaseUnavailableException e) {
+      lost(held.id());
+      throw e;
+    }
+    return held;
   }
 
   private Operation.Acquire again(Operation.Acquire wanted) {

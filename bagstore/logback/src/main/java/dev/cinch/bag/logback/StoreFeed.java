@@ -2,7 +2,6 @@ package dev.cinch.bag.logback;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Receipt;
@@ -23,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * anything after it.
  */
 final class StoreFeed implements Runnable {
-  /** Below what a batch holds, so that what is appended at once is one batch but for its bucket. */
+  /** What is appended at once, about a batch. */
   private static final int CHUNK_BYTES = 512 << 10;
 
   private static final long RETRY_NANOS = 1_000_000_000L;
@@ -97,23 +96,19 @@ final class StoreFeed implements Runnable {
       return null;
     }
     var pending = new ArrayList<PendingReceipt>(events.size());
-    boolean oneBatch = true;
-    for (int i = 0; i < events.size() && events.get(i).length <= limit && oneBatch; i++) {
+    PendingReceipt behind = null;
+    for (int i = 0; i < events.size() && events.get(i).length <= limit; i++) {
       byte[] event = events.get(i);
-      PendingReceipt p = to.submit(LeaseStamp.NONE, event, 0, event.length, false);
-      pending.add(p);
-      // One that comes into the next bucket is of another batch, which may have another fate.
-      oneBatch = bucket(p).equals(bucket(pending.get(0)));
+      // Where one is rejected, so are those after it: they keep their order when they are sent
+      // again.
+      behind = to.submit(LeaseStamp.NONE, event, 0, event.length, false, behind);
+      pending.add(behind);
     }
     int known = 0;
     try {
       for (PendingReceipt p : pending) {
         if (p.await() instanceof Receipt.Rejected r) {
-          if (oneBatch || known > 0) {
-            leave();
-          }
-          // Else one is left in the writer, and is not written: nobody waits for it any more.
-          writer = null;
+          leave(); // maybe for another log, of the same name
           return r.reason();
         }
         known++;
@@ -129,10 +124,6 @@ final class StoreFeed implements Runnable {
     }
     report.appended();
     return null;
-  }
-
-  private Bucket bucket(PendingReceipt p) {
-    return Bucket.of(p.timestamp(), settings.bucketWidthNanos());
   }
 
   private LogWriter open() throws IOException {

@@ -1,11 +1,10 @@
-package dev.cinch.cli.lease;
+package dev.cinch.lease.hold;
 
-import dev.cinch.cli.base.LongWait;
+import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
@@ -15,18 +14,26 @@ import java.util.function.Consumer;
 import java.util.function.LongFunction;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Takes leases that others hold, or of a service that is away, for a time. Holders are waited for
  * in the service's queue, first come, first served. It keeps nobody there for longer than {@link
  * LeaseService#MAX_WAIT_MS}; what is asked for again at once stands where it stood.
  */
+@CheckReturnValue
 public final class LeaseWait {
+  private static final Logger LOG = LoggerFactory.getLogger(LeaseWait.class);
+
   /** A holder may release long before its time is over, so nobody waits longer than this. */
   private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
 
   private static final long SHORTEST_PAUSE_NANOS = 20_000_000;
   private static final long NANOS_PER_MS = 1_000_000;
+
+  /** After so long somebody wonders what is waited for. */
+  private static final long LONG_NANOS = 2_000_000_000;
 
   /** What nobody expects who waits for a holder or for a server that was started just now. */
   private static final Set<Reason> TOLD = EnumSet.of(Reason.NOT_HELD, Reason.SUPERSEDED);
@@ -72,6 +79,11 @@ public final class LeaseWait {
     this.lasting = lasting;
   }
 
+  /** One that waits in the service's queue, and logs what is told once. */
+  public static LeaseWait queued(Duration wait, TimeSource time, RandomGenerator random) {
+    return new LeaseWait(wait, time, LostAnswers.Asking::queued, random, LOG::warn, null);
+  }
+
   /** Asks for leases once. */
   @FunctionalInterface
   public interface Attempt<T> {
@@ -114,7 +126,7 @@ public final class LeaseWait {
     while (true) {
       long asked = time.monotonicNanos();
       boolean brief = lasting != null && !lastingTold; // the refusal says who has it
-      long mostMs = brief ? LongWait.NANOS / NANOS_PER_MS : LeaseService.MAX_WAIT_MS;
+      long mostMs = brief ? LONG_NANOS / NANOS_PER_MS : LeaseService.MAX_WAIT_MS;
       long waitMs = Math.max(0, Math.min(left(start) / NANOS_PER_MS, mostMs));
       long retryAfterMs;
       try {
@@ -154,7 +166,7 @@ public final class LeaseWait {
   }
 
   private void tellLong(LeaseRefusedException e, long start) {
-    if (lasting != null && !lastingTold && time.monotonicNanos() - start >= LongWait.NANOS) {
+    if (lasting != null && !lastingTold && time.monotonicNanos() - start >= LONG_NANOS) {
       lastingTold = true;
       String more = e.reason() == Reason.HELD ? " unless it is renewed (see cinch lease who)" : "";
       lasting.accept("waiting: " + e.getMessage() + more);
