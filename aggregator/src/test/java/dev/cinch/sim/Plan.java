@@ -9,6 +9,7 @@ import dev.cinch.sim.fs.Ambush.Theme;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.FsKind;
 import dev.cinch.sim.fs.Rng;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -333,21 +334,18 @@ record Plan(
   }
 
   StoreSettings settings() {
-    return new StoreSettings(
-        widthMs,
-        graceMs,
-        BOUND_MS,
-        BOUND_MS,
-        BOUND_MS,
-        BOUND_MS,
-        12_000,
-        MARGIN_MS,
-        0664,
-        02775,
-        Optional.empty(),
-        1 << 20,
-        confirm,
-        leases);
+    Duration bound = Duration.ofMillis(BOUND_MS);
+    return StoreSettings.builder()
+        .bucketWidth(Duration.ofMillis(widthMs))
+        .grace(Duration.ofMillis(graceMs))
+        .clockBound(bound)
+        .timestampDistance(bound)
+        .slowAppend(bound)
+        .longestLease(Duration.ofSeconds(12))
+        .leaseMargin(Duration.ofMillis(MARGIN_MS))
+        .confirm(confirm)
+        .leases(leases)
+        .build();
   }
 
   /** Logs that are there from the start. */

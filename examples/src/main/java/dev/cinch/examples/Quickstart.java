@@ -16,10 +16,10 @@ import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -66,23 +66,11 @@ public final class Quickstart {
 
   private boolean run() throws Exception {
     List<Line> lines = Share.read(files);
-    StoreSettings d = StoreSettings.DEFAULT;
-    var settings =
-        new StoreSettings(
-            d.bucketWidthMs(),
-            d.graceMs(),
-            d.clockAheadMs(),
-            d.clockBehindMs(),
-            d.timestampDistanceMs(),
-            d.slowAppendMs(),
-            10_000,
-            d.leaseMarginMs(),
-            d.fileMode(),
-            d.directoryMode(),
-            Optional.empty(),
-            d.messageLimit(),
-            d.confirm(),
-            StoreSettings.Leases.REQUIRED);
+    StoreSettings settings =
+        StoreSettings.builder()
+            .longestLease(Duration.ofSeconds(10))
+            .leases(StoreSettings.Leases.REQUIRED)
+            .build();
     Path directory = root.resolve("store");
     Store store =
         Store.init(

@@ -116,7 +116,7 @@ public sealed interface Operation {
    * @param report what was written
    * @param here whether its holder can resume the leases at another server of the service: then it
    *     is not sent to that one instead, which does not know them (rule L13), but fails with {@link
-   *     LeaseNotSentException} if nobody is there any more
+   *     LeaseUnavailableException.LeaseNotSentException} if nobody is there any more
    */
   record Release(Id id, LeaseReport report, boolean here) implements Secret {
     /** One that any server may be asked for. */

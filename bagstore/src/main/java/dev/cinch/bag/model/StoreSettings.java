@@ -1,5 +1,7 @@
 package dev.cinch.bag.model;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -92,6 +94,145 @@ public record StoreSettings(
           1 << 20,
           Confirm.ALWAYS,
           Leases.OPTIONAL);
+
+  /** Prepares settings; what is not said is as in {@link #DEFAULT}. */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /** Takes settings one by one, times to the millisecond. Not thread-safe. */
+  public static final class Builder {
+    private long bucketWidthMs = DEFAULT.bucketWidthMs;
+    private long graceMs = DEFAULT.graceMs;
+    private long clockMs = DEFAULT.clockAheadMs;
+    private long timestampDistanceMs = DEFAULT.timestampDistanceMs;
+    private long slowAppendMs = DEFAULT.slowAppendMs;
+    private long longestLeaseMs = DEFAULT.longestLeaseMs;
+    private long leaseMarginMs = DEFAULT.leaseMarginMs;
+    private int fileMode = DEFAULT.fileMode;
+    private int directoryMode = DEFAULT.directoryMode;
+    private Optional<String> group = DEFAULT.group;
+    private int messageLimit = DEFAULT.messageLimit;
+    private Confirm confirm = DEFAULT.confirm;
+    private Leases leases = DEFAULT.leases;
+
+    private Builder() {}
+
+    /** The width of every bucket, 100 ms to an hour. */
+    @CanIgnoreReturnValue
+    public Builder bucketWidth(Duration bucketWidth) {
+      bucketWidthMs = bucketWidth.toMillis();
+      return this;
+    }
+
+    /**
+     * How long after its end a bucket may be closed; above clock bound + distance + slow append.
+     */
+    @CanIgnoreReturnValue
+    public Builder grace(Duration grace) {
+      graceMs = grace.toMillis();
+      return this;
+    }
+
+    /** How far a machine's clock may be from the filesystem's, ahead or behind. */
+    @CanIgnoreReturnValue
+    public Builder clockBound(Duration clockBound) {
+      clockMs = clockBound.toMillis();
+      return this;
+    }
+
+    /** How far a message's timestamp may be from its writer's clock. */
+    @CanIgnoreReturnValue
+    public Builder timestampDistance(Duration timestampDistance) {
+      timestampDistanceMs = timestampDistance.toMillis();
+      return this;
+    }
+
+    /** How long a slow append takes; raise it on slow storage. */
+    @CanIgnoreReturnValue
+    public Builder slowAppend(Duration slowAppend) {
+      slowAppendMs = slowAppend.toMillis();
+      return this;
+    }
+
+    /** The longest lease time when the store is made. */
+    @CanIgnoreReturnValue
+    public Builder longestLease(Duration longestLease) {
+      longestLeaseMs = longestLease.toMillis();
+      return this;
+    }
+
+    /** How long before a lease expires its holder stops writing under it. */
+    @CanIgnoreReturnValue
+    public Builder leaseMargin(Duration leaseMargin) {
+      leaseMarginMs = leaseMargin.toMillis();
+      return this;
+    }
+
+    /** The mode bits of new files and directories, such as 0660 and 02770. */
+    @CanIgnoreReturnValue
+    public Builder modes(int fileMode, int directoryMode) {
+      this.fileMode = fileMode;
+      this.directoryMode = directoryMode;
+      return this;
+    }
+
+    /** The name of the group of everything created. */
+    @CanIgnoreReturnValue
+    public Builder group(String group) {
+      this.group = Optional.of(group);
+      return this;
+    }
+
+    /** The longest message in bytes, 1 to 16 MiB. */
+    @CanIgnoreReturnValue
+    public Builder messageLimit(int bytes) {
+      messageLimit = bytes;
+      return this;
+    }
+
+    /** Whether a writer always looks at the prelock after a write. */
+    @CanIgnoreReturnValue
+    public Builder confirm(Confirm confirm) {
+      this.confirm = confirm;
+      return this;
+    }
+
+    /** Whether readers demand a valid witness for every message. */
+    @CanIgnoreReturnValue
+    public Builder leases(Leases leases) {
+      this.leases = leases;
+      return this;
+    }
+
+    /**
+     * The settings.
+     *
+     * @throws IllegalArgumentException if they cannot work; the message says why, in one line
+     */
+    public StoreSettings build() {
+      var made =
+          new StoreSettings(
+              bucketWidthMs,
+              graceMs,
+              clockMs,
+              clockMs,
+              timestampDistanceMs,
+              slowAppendMs,
+              longestLeaseMs,
+              leaseMarginMs,
+              fileMode,
+              directoryMode,
+              group,
+              messageLimit,
+              confirm,
+              leases);
+      if (!made.problems().isEmpty()) {
+        throw new IllegalArgumentException(String.join("; ", made.problems()));
+      }
+      return made;
+    }
+  }
 
   /** What cannot work about these settings, each a line for the user; empty if nothing. */
   public List<String> problems() {

@@ -3,9 +3,8 @@
  * docs/lease-api.md; {@link dev.cinch.lease.http.LeaseDocuments} and {@link
  * dev.cinch.lease.http.WireReader} are the only code that knows field names.
  *
- * <p>Seam for TLS: {@link dev.cinch.lease.http.LeaseServer.Builder#options} and {@link
- * dev.cinch.lease.http.HttpLeaseClient.Builder#tls} let a caller set certificates on the underlying
- * server and client.
+ * <p>TLS: {@link dev.cinch.lease.http.LeaseServer.Builder#tls} and {@link
+ * dev.cinch.lease.http.HttpLeaseClient.Builder#credentials} take the certificates.
  */
 @NullMarked
 package dev.cinch.lease.http;

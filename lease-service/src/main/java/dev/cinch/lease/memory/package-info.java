@@ -1,6 +1,6 @@
 /**
  * The lease service in memory: a pure table of the rules that all backends share ({@link
- * dev.cinch.lease.memory.MemoryLeases} over {@link dev.cinch.lease.table}: no I/O, no clock), the
+ * dev.cinch.lease.memory.MemoryLeases} over {@code dev.cinch.lease.table}: no I/O, no clock), the
  * guard of the instance's number, ceilings and quarantine, and the service that puts them together
  * with a clock and a signer.
  *

@@ -44,7 +44,7 @@ class LoggingProcessesTest {
             LoggingProgram.class.getName(),
             "p" + program,
             Integer.toString(events),
-            Integer.toString(EVENTS / 4))
+            Integer.toString(EVENTS)) // more than the queue holds
         .redirectError(ProcessBuilder.Redirect.INHERIT)
         .start();
   }
@@ -91,7 +91,7 @@ class LoggingProcessesTest {
     }
     for (int i = 1; i < PROGRAMS; i += 2) {
       try (BufferedReader out = programs.get(i).inputReader(StandardCharsets.UTF_8)) {
-        assertEquals(EVENTS / 4 + "", out.readLine());
+        assertEquals(EVENTS + "", out.readLine());
         programs.get(i).destroyForcibly();
       }
     }
