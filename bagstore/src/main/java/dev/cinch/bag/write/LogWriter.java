@@ -29,10 +29,8 @@ import org.jspecify.annotations.Nullable;
  * nobody waits for ({@link #submit}) need a thread of the writer's own, which starts with the
  * first.
  *
- * <p>Keeps the data file of the last bucket that it wrote to open until it writes to another one,
- * or is closed.
- *
- * <p>Thread-safe. One for a process and log is best; several are correct.
+ * <p>Thread-safe. One for a process and log is best; several are correct. Keeps its last data file
+ * open until it is closed.
  */
 @CheckReturnValue
 public final class LogWriter implements AutoCloseable {

@@ -195,13 +195,13 @@ public final class CinchAppender extends UnsynchronizedAppenderBase<ILoggingEven
     private final TimeSource time;
     final Runnable full;
     private boolean inTrouble;
-    private final Reminder trouble;
+    private final Reminder trouble = new Reminder();
+    private final Reminder losses = new Reminder();
 
     Running(StoreFeed.Target target, Encoder<ILoggingEvent> encoder) {
       this.encoder = encoder;
       this.place = "log " + target.log() + " of " + target.root();
       this.time = target.me().time();
-      this.trouble = new Reminder();
       var fullness = new Reminder();
       this.queue = new EventQueue(queueSize.getSize(), this::note);
       this.full =
@@ -257,7 +257,7 @@ public final class CinchAppender extends UnsynchronizedAppenderBase<ILoggingEven
 
     @Override
     public void lost(int events, String why) {
-      addError(events + " events are not sent again to " + place + ": " + why);
+      losses.say(() -> events + " events are not sent again to " + place + ": " + why);
     }
 
     /** Says something at most once a minute. Thread-safe. */

@@ -62,6 +62,14 @@ final class StoreFeed implements Runnable {
 
   @Override
   public void run() {
+    try {
+      feed();
+    } finally {
+      queue.close(); // whatever ended it: nobody may wait for room now
+    }
+  }
+
+  private void feed() {
     List<byte[]> events = queue.oldest(CHUNK_BYTES);
     while (!events.isEmpty()) {
       String trouble = null;

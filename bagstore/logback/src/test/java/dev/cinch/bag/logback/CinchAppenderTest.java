@@ -53,14 +53,17 @@ class CinchAppenderTest {
   }
 
   /**
-   * On a machine where nothing that sleeps goes on before that, or it would turn the clock by days.
+   * On a machine where nothing that sleeps goes on between these, or a thread that waits for nobody
+   * would turn the clock by days.
    */
-  private CinchAppender appender(Rig rig, CountDownLatch wakes) {
+  private CinchAppender appender(Rig rig, CompletableFuture<Void> told, CountDownLatch wakes) {
     var clock =
         new ForwardingTime(rig.time) {
           @Override
           public void sleepNanos(long nanos) throws InterruptedException {
-            wakes.await();
+            if (told.isDone()) {
+              wakes.await();
+            }
             super.sleepNanos(nanos);
           }
         };
@@ -142,7 +145,7 @@ class CinchAppenderTest {
     Rig rig = Rig.at(Path.of("/store"), 1);
     CompletableFuture<Void> told = told("is not a Cinch store");
     var made = new CountDownLatch(1);
-    CinchAppender appender = appender(rig, made);
+    CinchAppender appender = appender(rig, told, made);
     appender.setCreate(true);
     appender.start();
     root.info("early");
@@ -165,7 +168,7 @@ class CinchAppenderTest {
     Rig rig = Rig.memory(1);
     CompletableFuture<Void> told = told("can't append to log jobs of /store, trying again: ");
     var cleaned = new CountDownLatch(1);
-    CinchAppender appender = appender(rig, cleaned);
+    CinchAppender appender = appender(rig, told, cleaned);
     appender.setQueueSize(SMALL);
     appender.start();
     rig.disk.setSpace(0);
