@@ -29,8 +29,7 @@ import org.jspecify.annotations.Nullable;
  * nobody waits for ({@link #submit}) need a thread of the writer's own, which starts with the
  * first.
  *
- * <p>Thread-safe. One for a process and log is best; several are correct. Keeps its last data file
- * open until it is closed.
+ * <p>Thread-safe. One for a process and log is best; several are correct. Keeps one file open.
  */
 @CheckReturnValue
 public final class LogWriter implements AutoCloseable {
