@@ -253,7 +253,7 @@ class Log:
                 self._start()
             except CinchError as e:
                 tries += 1  # a process that was killed meanwhile is worth another
-                if tries == _TRIES or e.code in (None, 2, 3):
+                if tries == _TRIES or e.code in (None, 2, 3, 4):  # 4: that long nobody answered
                     raise
 
     def _start(self):
