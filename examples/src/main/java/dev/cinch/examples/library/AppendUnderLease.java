@@ -24,8 +24,8 @@ public final class AppendUnderLease {
 
     var leases = HttpLeaseClient.builder(URI.create(args[1])).build();
     try (Session session = Session.open(store, leases, "host-1/worker")) {
-      // Waits for another holder, five minutes at most. Returns once all that earlier holders
-      // wrote is settled, and nothing can be added to it. Renews until the session is closed.
+      // Waits for another holder, five minutes at most. Then a live read has all that earlier
+      // holders wrote, and nothing can be added to it. Renews until the session is closed.
       session.acquire(
           List.of(new LeaseName("jobs/42")), Duration.ofSeconds(30), Duration.ofMinutes(5));
       Receipt receipt = session.append(log, message);
