@@ -107,8 +107,17 @@ final class Fencing {
     }
   }
 
-  /** {@link Session#settleEarlier}, of one grant. */
-  long settleEarlier(Holding holding, Log log)
+  /** As {@link Session#settleEarlier}. */
+  long settleEarlier(Iterable<Holding> holdings, Log log)
+      throws LeaseRefusedException, IOException, InterruptedException {
+    long end = Long.MIN_VALUE;
+    for (Holding h : holdings) {
+      end = Math.max(end, settleEarlier(h, log));
+    }
+    return end;
+  }
+
+  private long settleEarlier(Holding holding, Log log)
       throws LeaseRefusedException, IOException, InterruptedException {
     long last = holding.lowerBound(); // F1: what earlier holders wrote is not above it
     if (!holding.isOwn()) {

@@ -253,31 +253,20 @@ public final class Session implements AutoCloseable {
     // Nothing may get a timestamp once a release has begun to state the watermark.
     submitting.lock();
     try {
-      return submitHeld(log, payload, offset, length, needsThread, behind);
+      LogWriter writer = writers.writer(log);
+      Stamped stamped = permitting(log);
+      boolean unused = used.add(writer);
+      PendingReceipt pending =
+          writer.submit(stamped.stamp(), payload, offset, length, needsThread, behind);
+      List<Holding> under = stamped.holdings();
+      for (int i = 0; i < under.size(); i++) { // no iterator: what takes no memory can't fail here
+        under.get(i).wrote(pending.timestamp());
+      }
+      return pending;
     } finally {
       submitting.unlock();
       tidings.tell();
     }
-  }
-
-  private PendingReceipt submitHeld(
-      Log log,
-      byte[] payload,
-      int offset,
-      int length,
-      boolean needsThread,
-      @Nullable PendingReceipt behind)
-      throws MessageRefusedException {
-    LogWriter writer = writers.writer(log);
-    Stamped stamped = permitting(log);
-    boolean unused = used.add(writer);
-    PendingReceipt pending =
-        writer.submit(stamped.stamp(), payload, offset, length, needsThread, behind);
-    List<Holding> under = stamped.holdings();
-    for (int i = 0; i < under.size(); i++) { // no iterator: what takes no memory can't fail here
-      under.get(i).wrote(pending.timestamp());
-    }
-    return pending;
   }
 
   /** A stamp under all leases held, each of which names the log. */
@@ -336,11 +325,7 @@ public final class Session implements AutoCloseable {
    */
   public long settleEarlier(Log log)
       throws LeaseRefusedException, IOException, InterruptedException {
-    long end = Long.MIN_VALUE;
-    for (Holding h : holdings) {
-      end = Math.max(end, fencing.settleEarlier(h, log));
-    }
-    return end;
+    return fencing.settleEarlier(holdings, log);
   }
 
   /**
@@ -408,16 +393,17 @@ public final class Session implements AutoCloseable {
           throw new IllegalStateException("not of one grant that was joined");
         }
         h.lease().close();
-        OptionalLong wrote = h.report().watermark();
-        if (wrote.isPresent()) {
-          highest = OptionalLong.of(Math.max(wrote.getAsLong(), highest.orElse(Long.MIN_VALUE)));
-        }
+        highest = later(highest, h.report().watermark());
       }
       holdings.clear();
       return new Left(highest, last.lease().witnesses().get(0).witness().instance());
     } finally {
       releasing.unlock();
     }
+  }
+
+  private static OptionalLong later(OptionalLong one, OptionalLong other) {
+    return other.orElse(Long.MIN_VALUE) > one.orElse(Long.MIN_VALUE) ? other : one;
   }
 
   /**

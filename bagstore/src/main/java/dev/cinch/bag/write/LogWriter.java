@@ -124,7 +124,6 @@ public final class LogWriter implements AutoCloseable {
    * message, whatever ends the process, and is rejected from there on.
    *
    * @param behind of this writer; null: none
-   * @throws MessageRefusedException likewise
    */
   public PendingReceipt submit(
       LeaseStamp stamp,
