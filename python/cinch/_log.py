@@ -177,11 +177,12 @@ class Log:
             entry.awaited = awaited
             if self._name is not None:
                 self._open()
+                known = self._futures.get(entry.id)  # first: a receipt that comes now moves it to those that are there
+                if known is not None:
+                    return known
                 if entry.id in self._ids:
                     entry.future.set_result(Receipt(None, None, entry.id, True))
                     return entry.future
-                if entry.id in self._futures:
-                    return self._futures[entry.id]
             self._open()
             self._futures[entry.id or entry] = entry.future
             self._send(entry)
@@ -253,7 +254,8 @@ class Log:
                 self._start()
             except CinchError as e:
                 tries += 1  # a process that was killed meanwhile is worth another
-                if tries == _TRIES or e.code in (None, 2, 3, 4):  # 4: that long nobody answered
+                killed = e.code not in (None, 2, 3, 4) or "Java ended with" in str(e)  # 4: nobody answered for so long
+                if tries == _TRIES or not killed:
                     raise
 
     def _start(self):
@@ -340,7 +342,7 @@ class Log:
             if self._failures == _TRIES or error.code == 2:
                 raise error
             self._open()
-        except CinchError as e:
+        except Exception as e:  # nobody must wait for ever
             self._failures = 0
             for entry in left:
                 self._fail(entry, e)
@@ -396,7 +398,10 @@ class Log:
         command = Command(arguments, self._cinch)
         try:
             for line in command.out:
-                told = json.loads(line)
+                try:
+                    told = json.loads(line)
+                except ValueError:
+                    raise CinchError("cinch cat was killed in the middle of a line", -9) from None
                 if "timestampNanos" not in told:
                     continue  # a gap, which it ends with 5 for
                 message = Message._of(told)

@@ -252,6 +252,7 @@ final class Transcript implements AutoCloseable {
       case "write" -> { // in place of what is there, if it may be written or not
         Path file = file(first);
         boolean unused = file.toFile().setWritable(true);
+        Path unusedDirectory = Files.createDirectories(file.getParent());
         Files.writeString(file, text);
       }
       case "replace" -> {

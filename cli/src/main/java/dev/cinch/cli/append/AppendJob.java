@@ -253,8 +253,9 @@ final class AppendJob {
             if (sent.earlier(i) != null) {
               continue;
             }
-            sent.why()[i] = lostWhy; // behind one that was refused, maybe for a moment only
-            if (lostWhy == null) {
+            String lost = lostWhy; // once: another thread may set it in between
+            sent.why()[i] = lost; // behind one that was refused, maybe for a moment only
+            if (lost == null) {
               last = submit(sent, i, last);
             }
           }

@@ -1,6 +1,5 @@
 package dev.cinch.cli.store;
 
-import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Names;
@@ -19,6 +18,7 @@ import java.io.IOException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -44,12 +45,16 @@ import picocli.CommandLine.Parameters;
       "It asks for the name of the directory twice; a script gives it with --yes. It refuses (exit"
           + " code 3) while leases may be held: end the lease server first, and wait for as long as"
           + " leases last. Other commands find no store as soon as it begins. One that was"
-          + " interrupted goes on where it is run again. What is not Cinch's stays."
+          + " interrupted goes on where it is run again. What stands beside the store's own files and"
+          + " directories stays."
     },
     footer = {"", "Example:", "  cinch destroy /mnt/shared/store"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 public final class DestroyCommand implements Callable<Integer> {
   private static final String COMMAND = "cinch destroy";
+
+  /** Names of what stands in a log's directory of buckets. */
+  private static final Pattern ERA = Pattern.compile("[0-9]{8}T[0-9]{6}[.][0-9]{3}Z");
 
   private final Io io;
 
@@ -72,16 +77,15 @@ public final class DestroyCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     Path root = directory.toRealPath();
     var layout = new StoreLayout(root);
-    // By this command, or by rm -rf, which gets no further than closed buckets.
-    boolean begun =
-        Files.notExists(layout.settings())
-            && (Files.exists(layout.destroyed()) || Files.exists(layout.logs()));
-    if (!begun) {
-      refuseUnderLeases(StoreOptions.open(root, SystemTime.INSTANCE));
-    }
+    boolean whole = Files.exists(layout.settings());
+    boolean begun = !whole && Files.exists(layout.destroyed());
+    boolean left = !whole && !begun && isLeftOfRm(layout.logs());
+    Store store = begun || left ? null : StoreOptions.open(root, SystemTime.INSTANCE);
+    refuseUnderLeases(store);
     String name = String.valueOf(root.getFileName());
     Confirmation.ask(io, name, yes, "This deletes all logs of the store " + root + " for good.");
-    if (!begun) {
+    if (store != null) {
+      refuseUnderLeases(store); // a server may have started meanwhile
       Files.move(layout.settings(), layout.destroyed(), StandardCopyOption.ATOMIC_MOVE);
     }
     var sweep = new Sweep(new Progress(io));
@@ -98,11 +102,11 @@ public final class DestroyCommand implements Callable<Integer> {
           sweep.why);
     }
     Files.deleteIfExists(layout.destroyed());
-    List<Path> left = entries(root);
-    if (left.isEmpty()) {
+    List<Path> others = entries(root);
+    if (others.isEmpty()) {
       removed(root);
     } else {
-      io.say(COMMAND, "left what is not Cinch's: " + left.get(0) + more(left.size() - 1));
+      io.say(COMMAND, "left what is not Cinch's: " + others.get(0) + more(others.size() - 1));
     }
     try (Output out = io.output()) {
       json.print(
@@ -115,7 +119,7 @@ public final class DestroyCommand implements Callable<Integer> {
 
   private static void refuseUnderLeases(@Nullable Store store) throws IOException {
     if (store == null) {
-      throw new NotAStoreException("no directory was named");
+      return; // what is left of one can't be asked
     }
     OptionalLong ceiling = StoreCeilings.of(store.context()).highestOfAll();
     if (ceiling.isPresent() && ceiling.getAsLong() > store.context().checkedNow()) {
@@ -123,6 +127,23 @@ public final class DestroyCommand implements Callable<Integer> {
           "leases may be held until %s: end the lease server, and wait until then"
               .formatted(Moment.text(ceiling.getAsLong())));
     }
+  }
+
+  /** Whether there are logs and nothing else: rm -rf gets no further than closed buckets. */
+  private static boolean isLeftOfRm(Path logs) throws IOException {
+    if (!Files.isDirectory(logs, LinkOption.NOFOLLOW_LINKS)) {
+      return false;
+    }
+    List<Path> all = entries(logs);
+    for (Path log : all) {
+      Path buckets = log.resolve("buckets");
+      if (!Files.isDirectory(buckets, LinkOption.NOFOLLOW_LINKS)
+          || !entries(buckets).stream().allMatch(e -> ERA.matcher("" + e.getFileName()).matches())
+          || entries(buckets).isEmpty()) {
+        return false;
+      }
+    }
+    return !all.isEmpty();
   }
 
   private static boolean isOurs(Path entry) {

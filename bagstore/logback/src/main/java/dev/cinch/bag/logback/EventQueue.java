@@ -132,11 +132,12 @@ final class EventQueue {
         bytes -= events.removeFirst().length + OVERHEAD;
       }
       if (untold > 0 && count > 0) {
-        add(note.apply(untold));
-        untold = 0;
+        long dropped = untold;
+        untold = 0; // also where the encoder, which is the user's, fails
+        add(note.apply(dropped));
       }
-      room.signalAll();
     } finally {
+      room.signalAll();
       lock.unlock();
     }
   }
