@@ -15,6 +15,11 @@ class Handler(logging.Handler):
         self.log = log
         self._failed = None
 
+    def setFormatter(self, fmt):
+        """A text of one's own; what basicConfig gives each handler is left out, since all of it has members here."""
+        if getattr(fmt, "_fmt", None) != logging.BASIC_FORMAT:
+            super().setFormatter(fmt)
+
     def emit(self, record):
         try:
             message = {"level": record.levelname, "logger": record.name}

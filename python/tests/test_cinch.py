@@ -199,6 +199,7 @@ class CinchTest(unittest.TestCase):
         logger = logging.getLogger("test")
         log = cinch.Log("logged")
         handler = cinch.Handler(log)
+        handler.setFormatter(logging.Formatter(logging.BASIC_FORMAT))  # as basicConfig does
         logger.addHandler(handler)
         try:
             logger.warning("%d of %d", 1, 2, extra={"id": "w"})

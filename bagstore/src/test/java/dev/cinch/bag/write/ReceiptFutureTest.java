@@ -85,8 +85,17 @@ class ReceiptFutureTest {
 
   @Test
   void cancellingEndsTheWaitingAlone() throws Exception {
+    var cancelled = new CompletableFuture<Boolean>();
+    fs.before(
+        op -> {
+          if (op.kind() == Kind.CREATE) {
+            boolean unused = cancelled.join(); // the receipt is not there before
+          }
+        });
     PendingReceipt pending = submit("a", false);
-    assertTrue(pending.toFuture().cancel(true));
+    boolean did = pending.toFuture().cancel(true);
+    cancelled.complete(did);
+    assertTrue(did);
     CompletableFuture<Receipt> other = pending.toFuture();
     assertInstanceOf(Receipt.Committed.class, get(other));
     assertEquals(List.of("a"), settled());

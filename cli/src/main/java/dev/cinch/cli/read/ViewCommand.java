@@ -37,8 +37,8 @@ public final class ViewCommand {
       description = {
         "Merge what is settled into segments: few files in place of some for each bucket.",
         "cinch cat prints the same before and after; cinch gc deletes the buckets."
-            + " Any number may run at once. A segment is built once the oldest that it will hold is --wait"
-            + " old, so that often runs do not make many small ones. Exit code 1 if a published"
+            + " Any number may run at once. A segment is built once the oldest message that it will hold is"
+            + " as old as --wait says, so that many runs do not make many small ones. Exit code 1 if a published"
             + " segment differs from what its records give. A log that is damaged or can't be read"
             + " keeps no other log from it."
       },

@@ -37,7 +37,7 @@ import picocli.CommandLine.Spec;
     description = {
       "Close buckets whose grace period is over, so that what they hold is settled.",
       "Closing a bucket freezes it and publishes its table of contents, a file called lock. It is"
-          + " not a file lock. Nothing to do yet is no error; any number may run at once. A log that can't be closed keeps"
+          + " not a file lock. It ends with 0 also where nothing is due; any number may run at once. A log that can't be closed keeps"
           + " no other log from it."
     },
     footer = {

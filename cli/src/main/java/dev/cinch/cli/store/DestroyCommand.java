@@ -42,9 +42,9 @@ import picocli.CommandLine.Parameters;
     name = "destroy",
     description = {
       "Delete a store with all its logs, for good.",
-      "It asks for the name of the directory twice; a script gives it with --yes. It refuses (exit"
-          + " code 3) while leases may be held: end the lease server first, and wait for as long as"
-          + " leases last. Other commands find no store as soon as it begins. One that was"
+      "It asks for the name of the directory twice; a script gives it with --yes. End writers,"
+          + " closers and the lease server first. It refuses (exit code 3) while leases may be held,"
+          + " which lasts as long as leases do. Other commands find no store as soon as it begins. One that was"
           + " interrupted goes on where it is run again. What stands beside the store's own files and"
           + " directories stays."
     },
@@ -66,7 +66,9 @@ public final class DestroyCommand implements Callable<Integer> {
       description = "The directory's name once more, in place of the two questions.")
   @Nullable String yes;
 
-  @Parameters(paramLabel = "DIR", description = "The store's directory; CINCH_STORE is not asked.")
+  @Parameters(
+      paramLabel = "DIR",
+      description = "The store's directory; CINCH_STORE does not name it.")
   Path directory;
 
   DestroyCommand(Io io) {

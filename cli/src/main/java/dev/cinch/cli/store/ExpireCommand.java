@@ -23,7 +23,7 @@ import picocli.CommandLine.Option;
     name = "expire",
     description = {
       "Delete a log's oldest messages for good, whole segments of them.",
-      "Only segments that gc covers go: see cinch view build and cinch gc. The newest messages of a"
+      "Only segments whose buckets cinch gc has deleted go: see cinch view build and cinch gc. The newest messages of a"
           + " segment decide when it goes. The last one goes once something was settled behind it,"
           + " if only idle time. Reads that begin before what is kept say so."
     },
