@@ -47,15 +47,18 @@ class ShippedClosersTest {
             .contains("ExecStart=/opt/cinch/cli/bin/cinch close --every 1s"));
   }
 
-  /** Else a log has four more files for each second in which somebody wrote, for ever. */
+  /**
+   * Else a log has four more files for each second in which somebody wrote, for ever. One that is
+   * damaged keeps no other from it.
+   */
   @Test
   void theyClean() throws IOException {
     String view = "/opt/cinch/cli/bin/cinch view build --wait 6h";
     String gc = "/opt/cinch/cli/bin/cinch gc --retention 1h";
     assertTrue(
-        lines("crontab").contains("17 * * * * " + view + " >/dev/null && " + gc + " >/dev/null"));
+        lines("crontab").contains("17 * * * * " + view + " >/dev/null; " + gc + " >/dev/null"));
     List<String> unit = lines("cinch-clean.service");
-    assertTrue(unit.indexOf("ExecStart=" + view) < unit.indexOf("ExecStart=" + gc));
-    assertTrue(unit.contains("ExecStart=" + view));
+    assertTrue(unit.indexOf("ExecStart=-" + view) < unit.indexOf("ExecStart=" + gc));
+    assertTrue(unit.contains("ExecStart=-" + view));
   }
 }
