@@ -5,7 +5,6 @@ import com.google.common.jimfs.Jimfs;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
@@ -105,14 +104,7 @@ public final class TestStore implements AutoCloseable {
     // No timestamp is further ahead of the clock.
     long highest = clock.wallNanos() + store.settings().timestampDistanceNanos();
     long to = Bucket.ceiling(highest + 1, store.settings().bucketWidthNanos());
-    while (true) {
-      try {
-        var unused = log.horizon().advance(to, OptionalLong.of(clock.wallNanos()));
-        return;
-      } catch (TooEarlyException e) {
-        clock.sleepNanos(e.waitNanos());
-      }
-    }
+    log.horizon().await(to, OptionalLong.of(clock.wallNanos()), wait -> {});
   }
 
   /** Lets go of the memory. */
