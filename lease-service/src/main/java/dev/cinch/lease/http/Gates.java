@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +40,9 @@ final class Gates {
 
   /** By the clock, nanoseconds: so long connections may take to end. */
   private volatile long deadline;
+
+  /** Likewise: so long each may still bring a request. */
+  private volatile long last;
 
   /**
    * @param clock monotonic, nanoseconds
@@ -89,14 +93,15 @@ final class Gates {
   /** A new connection. */
   void connected(Channel channel) {
     accepted(channel);
-    Channel parent = channel.parent();
     if (draining) {
-      var unused = List.of(channel.close(), parent.close());
-      return;
+      var unused = channel.parent().close(); // this is the first one of all
     }
     Gate gate = Gate.install(channel, connections, limits, clock);
     if (gate != null) {
       open.add(gate);
+      if (draining) {
+        gate.drain(last); // accepted before: its request may be on its way
+      }
       var unused =
           channel
               .closeFuture()
@@ -129,19 +134,30 @@ final class Gates {
    * @return how many requests had no answer by then
    */
   CompletionStage<Integer> drain(long ms) {
-    long now = clock.getAsLong();
-    if (!draining) {
-      deadline = now + ms * NANOS_PER_MS;
-      draining = true;
-      long last = now + LAST_MS * NANOS_PER_MS;
-      loop.execute(() -> open.forEach(gate -> gate.drain(last)));
-    }
     Channel accepting = listening;
     if (accepting != null) {
-      var unused = accepting.close().awaitUninterruptibly();
+      stopListening(accepting);
+    }
+    if (!draining) {
+      long now = clock.getAsLong();
+      deadline = now + ms * NANOS_PER_MS;
+      last = now + LAST_MS * NANOS_PER_MS;
+      draining = true;
+      loop.execute(() -> open.forEach(gate -> gate.drain(last)));
     }
     loop.execute(this::endIfDrained);
     return drained;
+  }
+
+  /**
+   * Before any answer is said to be the last one: whoever hears that connects anew, and what the
+   * system lets in and nobody accepts takes a request with it.
+   */
+  private static void stopListening(Channel accepting) {
+    Channel closed = accepting.close().awaitUninterruptibly().channel();
+    // The selector lets go of the socket at its next turn, which is over by then.
+    var turned = closed.eventLoop().schedule(() -> {}, 1, TimeUnit.MILLISECONDS);
+    var unused = turned.awaitUninterruptibly();
   }
 
   private void endIfDrained() {
