@@ -103,10 +103,11 @@ sleep 2 # until the last bucket can be closed
 "$cinch" close --trust-clock >close.log 2>&1
 "$cinch" cat --log lines | sort >found
 grep -v HOLDING writers.out | awk '{ for (i = 0; i < $2; i++) print $1, i }' | sort >expected
+once=yes
 if ! cmp -s found expected; then
-  code=1; say "lines differ:"; diff found expected | head -5 || true
+  code=1; once=no; say "lines differ:"; diff found expected | head -5 || true
 fi
-say "$(wc -l <found) lines by $writers writers, each once: $([ $code = 0 ] && echo yes || echo no); leases lost: $(grep -c 'lost its lease' writers.err || true)"
+say "$(wc -l <found) lines by $writers writers, each once: $once; leases lost: $(grep -c 'lost its lease' writers.err || true)"
 say "$(cat newcomers.out)"
 "$cinch" audit || code=1
 if [ $code = 0 ]; then

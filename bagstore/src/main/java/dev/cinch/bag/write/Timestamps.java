@@ -38,17 +38,19 @@ public final class Timestamps {
   }
 
   /**
-   * Takes the next timestamp: the clock's, or the lowest one above all others and above the lower
-   * bound.
+   * Takes the next timestamp: the one asked for, which is the clock's if it is further than {@code
+   * distance} from that; or the lowest one above all others and above the lower bound.
    *
    * @param taken whose it will be, until settled
+   * @param at what is asked for
    * @return it; one at or above the upper bound is not taken; {@link #WAIT} if it would be further
    *     than {@code distance} ahead of the clock
    */
-  synchronized long next(Taken taken, long lowerBound, long upperBound, long distance) {
-    long now = time.wallNanos();
+  synchronized long next(Taken taken, long at, long lowerBound, long upperBound, long distance) {
+    long clock = time.wallNanos();
+    long now = at < clock - distance || at > clock + distance ? clock : at;
     long next = Math.max(now, Math.max(last, lowerBound) + 1);
-    if (next - now > distance) {
+    if (next - clock > distance) {
       return WAIT;
     }
     if (next < upperBound) {

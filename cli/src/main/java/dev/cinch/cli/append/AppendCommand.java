@@ -27,6 +27,7 @@ import dev.cinch.cli.lease.LeaseOptions;
 import dev.cinch.cli.lease.LeasePlace;
 import dev.cinch.cli.lease.WaitOption;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -150,6 +151,17 @@ public final class AppendCommand implements Callable<Integer> {
   boolean whole;
 
   @Option(
+      names = "--time-field",
+      paramLabel = "FIELD",
+      description =
+          "Lines are JSON objects, and this field says when: a date and time, or seconds to"
+              + " nanoseconds since 1970. It becomes the message's time if it is no further from the clock than"
+              + " the store's --timestamp-distance, after the line before, and within the lease."
+              + " Another line gets the clock's time, or one just after the line before; it says how"
+              + " many did.")
+  @Nullable String timeField;
+
+  @Option(
       names = "--settle",
       description =
           "Wait until all lines can be read as settled, and close their buckets once that is due.")
@@ -161,6 +173,9 @@ public final class AppendCommand implements Callable<Integer> {
       defaultValue = "-",
       description = "The inputs, in this order; standard input if it is - or left out.")
   List<String> files;
+
+  /** The times that lines say; made once the options are known. */
+  private TimeField times = new TimeField(null, SystemTime.INSTANCE);
 
   /** The highest timestamp of what is in the log. */
   private long latest = Long.MIN_VALUE;
@@ -194,6 +209,7 @@ public final class AppendCommand implements Callable<Integer> {
     if (nul && whole) {
       throw new Misuse("with --whole nothing ends a line: leave out -0");
     }
+    times = new TimeField(timeField, store.time());
     var time = new StoppableTime(store.time(), io.stop());
     Store opened = Store.open(store.store, store.environment(time));
     if (!isLeased) {
@@ -295,7 +311,15 @@ public final class AppendCommand implements Callable<Integer> {
               target,
               writer,
               (bytes, offset, n, behind) ->
-                  AppendJob.Pending.of(writer.submit(LeaseStamp.NONE, bytes, offset, n)),
+                  AppendJob.Pending.of(
+                      writer.submit(
+                          LeaseStamp.NONE,
+                          bytes,
+                          offset,
+                          n,
+                          true,
+                          times.of(bytes, offset, n),
+                          null)),
               Optional.empty());
       run(job, in);
       return tell(job, null);
@@ -326,7 +350,13 @@ public final class AppendCommand implements Callable<Integer> {
         () -> removed(target),
         json ? io.output() : null,
         resumption.orElse(null),
-        new GivingUp(store.time(), giveUp, writer::giveUp));
+        new GivingUp(store.time(), giveUp, writer::giveUp),
+        times);
+  }
+
+  /** What lines say of their times. */
+  TimeField times() {
+    return times;
   }
 
   /** That a log was removed; null as far as can be seen. */
@@ -361,11 +391,18 @@ public final class AppendCommand implements Callable<Integer> {
     boolean stopped = io.stop().requested() && !job.ended();
     latest = job.fates().latest();
     boolean incomplete = job.fates().failed() + job.fates().unknown() > 0 || job.lost();
-    if (stopped || incomplete || unreleased != null || job.fates().earlier() > 0 || io.terminal()) {
+    String moved = times.summary();
+    if (stopped
+        || incomplete
+        || unreleased != null
+        || job.fates().earlier() > 0
+        || !moved.isEmpty()
+        || io.terminal()) {
       io.say(
           NAME,
           (stopped ? "stopped by " + io.stop().name() + " before the end of the input: " : "")
               + job.summary()
+              + moved
               + (unreleased == null ? "" : "; " + unreleased));
     }
     if (job.hangs()) {

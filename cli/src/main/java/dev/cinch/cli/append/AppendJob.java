@@ -38,6 +38,7 @@ final class AppendJob {
   private final ReentrantLock taking = new ReentrantLock();
   private final ReentrantLock telling = new ReentrantLock();
   private final GivingUp patience;
+  private final TimeField times;
   private boolean hangs;
   private volatile boolean abandoned;
   private volatile long told;
@@ -115,6 +116,7 @@ final class AppendJob {
    * @param resumption what was appended before; null: the input is appended from its beginning, and
    *     never resumed
    * @param patience with messages whose fates do not come
+   * @param times that lines say
    */
   AppendJob(
       Submitter submitter,
@@ -122,8 +124,10 @@ final class AppendJob {
       Ending ending,
       @Nullable Output receipts,
       @Nullable Resumption resumption,
-      GivingUp patience) {
+      GivingUp patience,
+      TimeField times) {
     this.patience = patience;
+    this.times = times;
     this.resumption = resumption;
     this.submitter = submitter;
     this.limit = limit;
@@ -422,6 +426,8 @@ final class AppendJob {
       return;
     }
     if (fate instanceof Receipt.Committed c) {
+      LineReader.Lines lines = sent.lines();
+      times.committed(lines.bytes, lines.start(i), (int) lines.length(i), c.timestamp());
       fates.committed(line, c, false);
       return;
     }

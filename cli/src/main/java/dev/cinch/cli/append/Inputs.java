@@ -39,6 +39,8 @@ final class Inputs implements AutoCloseable {
     for (String name : names) {
       if (!name.equals("-") && Files.notExists(Path.of(name))) {
         throw new NoSuchFileException(name);
+      } else if (!name.equals("-") && Files.isDirectory(Path.of(name))) {
+        throw new IOException(name + " is a directory; name files, like " + name + "/*");
       } else if (!name.equals("-") && !Files.isReadable(Path.of(name))) {
         throw new AccessDeniedException(name);
       }

@@ -19,6 +19,7 @@ import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.hold.LeaseWait;
 import dev.cinch.lease.hold.LostAnswers;
+import java.io.Closeable;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.HashSet;
@@ -117,6 +118,16 @@ final class LeasedAppend {
   /** Under leases that somebody else keeps and gives back. */
   int shared(Inputs in, GrantDirectory grant)
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
+    if (!command.resume) {
+      return joined(in, grant);
+    }
+    try (Closeable unused = grant.resuming(target.name())) {
+      return joined(in, grant);
+    }
+  }
+
+  private int joined(Inputs in, GrantDirectory grant)
+      throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     GrantDirectory.Use use = grant.use();
     client.share(grant.id(), grant.names());
     Duration lasting = joinedFor(grant);
@@ -171,7 +182,13 @@ final class LeasedAppend {
     return (bytes, offset, length, behind) ->
         AppendJob.Pending.of(
             session.submit(
-                target, bytes, offset, length, true, behind == null ? null : behind.receipt()));
+                target,
+                bytes,
+                offset,
+                length,
+                true,
+                command.times().of(bytes, offset, length),
+                behind == null ? null : behind.receipt()));
   }
 
   /** What stands in the log under all the leases, once that is settled. */
@@ -232,6 +249,7 @@ final class LeasedAppend {
     return new LeasedLines(
         session,
         target,
+        command.times(),
         stoppable,
         wait,
         () -> {

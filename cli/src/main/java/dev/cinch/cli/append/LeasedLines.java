@@ -24,6 +24,7 @@ final class LeasedLines implements AppendJob.Submitter {
 
   private final Session session;
   private final Log target;
+  private final TimeField times;
   private final TimeSource time;
   private final long waitNanos;
   private final Taking taking;
@@ -47,12 +48,14 @@ final class LeasedLines implements AppendJob.Submitter {
   LeasedLines(
       Session session,
       Log target,
+      TimeField times,
       TimeSource time,
       Duration wait,
       Taking taking,
       Consumer<String> notice) {
     this.session = session;
     this.target = target;
+    this.times = times;
     this.time = time;
     this.waitNanos = wait.toNanos();
     this.taking = taking;
@@ -68,7 +71,9 @@ final class LeasedLines implements AppendJob.Submitter {
     while (true) {
       long before = taken();
       try {
-        return AppendJob.Pending.of(session.submit(target, bytes, offset, length, true, follows));
+        return AppendJob.Pending.of(
+            session.submit(
+                target, bytes, offset, length, true, times.of(bytes, offset, length), follows));
       } catch (MessageRefusedException e) {
         if (e.isForGood()) {
           throw e;

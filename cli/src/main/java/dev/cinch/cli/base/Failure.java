@@ -26,6 +26,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Optional;
 
 /**
  * What a throwable means to whoever ran the command: an exit code and one line.
@@ -104,8 +105,8 @@ public record Failure(int code, String line) {
   }
 
   /**
-   * Where this user may not do something, and whoever may. A temporary file that can't be made says
-   * nothing; its directory does.
+   * Where this user may not do something, and whoever may. A file that can't be made says nothing;
+   * its directory does.
    */
   private static String denied(AccessDeniedException e) {
     if (e.getFile() == null) {
@@ -117,7 +118,7 @@ public record Failure(int code, String line) {
     if (name == null
         || directory == null
         || !Names.isTemporary(name.toString()) && !isToBeMade(file, directory)) {
-      return InWords.line(e);
+      return InWords.line(e) + attributes(file).map(a -> "; it is " + owner(a)).orElse("");
     }
     return directory
         + ": permission denied: this user may not make files there"
@@ -130,17 +131,27 @@ public record Failure(int code, String line) {
   }
 
   private static String whoMay(Path directory) {
-    PosixFileAttributes a;
+    return attributes(directory)
+        .map(
+            a ->
+                a.permissions().contains(PosixFilePermission.GROUP_WRITE)
+                    ? "; group %s may: be added to it and log in anew"
+                        .formatted(a.group().getName())
+                    : "; it is " + owner(a))
+        .orElse("");
+  }
+
+  private static Optional<PosixFileAttributes> attributes(Path path) {
     try {
-      a = Files.readAttributes(directory, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+      return Optional.of(
+          Files.readAttributes(path, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS));
     } catch (IOException | UnsupportedOperationException e) {
-      return "";
+      return Optional.empty();
     }
-    if (a.permissions().contains(PosixFilePermission.GROUP_WRITE)) {
-      return "; group %s may: be added to it and log in anew, or see cinch doctor"
-          .formatted(a.group().getName());
-    }
-    return "; it is %s's, of group %s and mode %s: see cinch doctor"
+  }
+
+  private static String owner(PosixFileAttributes a) {
+    return "%s's, of group %s and mode %s"
         .formatted(
             a.owner().getName(),
             a.group().getName(),

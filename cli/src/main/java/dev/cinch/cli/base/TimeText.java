@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * {@code 2026-11-23T14:00}, seconds to nanoseconds since 1970. All times of one command line are
  * read at the same now. Thread-safe.
  */
-final class TimeText {
+public final class TimeText {
   private static final long NANOS = 1_000_000_000L;
 
   /** The date, the time of day, the zone; each but one may be missing. */
@@ -56,7 +56,7 @@ final class TimeText {
   }
 
   /** With this clock and the process's zone, which the variable {@code TZ} sets. */
-  static TimeText of(TimeSource time) {
+  public static TimeText of(TimeSource time) {
     return new TimeText(() -> instant(time.wallNanos()), ZoneId::systemDefault);
   }
 
@@ -66,7 +66,7 @@ final class TimeText {
    * @throws IllegalArgumentException if it is none, in one line that gives examples; or none that a
    *     timestamp can be, in one line that gives the range
    */
-  Moment parse(String text) {
+  public Moment parse(String text) {
     try {
       return new Moment(IsoTime.nanos(instant(text)));
     } catch (ArithmeticException e) {

@@ -1,15 +1,20 @@
 package dev.cinch.cli.lease;
 
+import dev.cinch.bag.model.LogName;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
+import java.io.Closeable;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -36,6 +41,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@code given-back}: made before the leases are given back, which may be tried again
  *   <li>{@code use-ID}: an append that has not ended; made before it looks for {@code given-back},
  *       so that either it finds that, or whoever gives back finds the use
+ *   <li>{@code resume-LOG}: locked by an append that goes on with its input in a log; nobody else
+ *       does so meanwhile
  *   <li>{@code wrote-ID}: its highest timestamp, or {@code none}, and the instance that it went by;
  *       whole before its {@code use-ID} is removed
  * </ul>
@@ -196,13 +203,53 @@ public final class GrantDirectory {
     try {
       Files.createFile(directory.resolve(USE + use.name));
     } catch (NoSuchFileException e) {
-      throw new Failure.Refusal(directory + " is gone: its leases were given back");
+      throw gone();
     }
     if (!isOpen()) {
       use.unused();
       throw new Failure.Refusal(directory + ": its leases are being given back");
     }
     return use;
+  }
+
+  private Failure.Refusal gone() {
+    return new Failure.Refusal(directory + " is gone: its leases were given back");
+  }
+
+  /**
+   * Has an append that goes on with its input be the only one that does so under the grant in its
+   * log, until what is returned is closed or the process ends: of two each would take the other's
+   * lines for its own, and leave as many out.
+   *
+   * @throws Failure.Refusal if there is another one
+   */
+  public Closeable resuming(LogName log) throws IOException {
+    FileChannel file;
+    try {
+      file =
+          FileChannel.open(
+              directory.resolve("resume-" + log),
+              StandardOpenOption.CREATE,
+              StandardOpenOption.WRITE);
+    } catch (NoSuchFileException e) {
+      throw gone();
+    }
+    boolean alone = false;
+    try {
+      alone = file.tryLock() != null;
+    } catch (OverlappingFileLockException e) {
+      alone = false; // of this process
+    } finally {
+      if (!alone) {
+        file.close();
+      }
+    }
+    if (!alone) {
+      throw new Failure.Refusal(
+          "another append goes on with its input in log \"%s\" under the same grant; run one after the other, or under leases of their own"
+              .formatted(log));
+    }
+    return file;
   }
 
   /**

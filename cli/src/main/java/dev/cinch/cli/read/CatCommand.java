@@ -88,13 +88,14 @@ public final class CatCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException, LeaseUnavailableException {
     range.check();
+    printing.check();
     if (tail != null && tail < 0) {
       throw new Misuse("--tail is not negative");
     }
     lease.check(tail != null);
     logs.check(lease.name != null);
     if (!logs.isOne() && (live || tail != null)) {
-      throw new Misuse("--live and --tail are for one log; name it with --log");
+      throw new Misuse("--live and --tail are for one log, whose whole name --log has");
     }
     Store opened = store.open();
     return logs.isOne() ? one(opened) : several(opened);

@@ -3,8 +3,10 @@ package dev.cinch.cli.read;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.cli.base.MessageJson;
+import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import java.io.IOException;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /** How messages are printed. */
@@ -18,17 +20,23 @@ public final class PrintOptions {
   @Option(
       names = "--format",
       paramLabel = "HOW",
-      defaultValue = "raw",
       description =
-          "raw: the payload and a newline; json: as --json; csv: a header, and a line for each"
-              + " message, quoted as RFC 4180 says.")
-  Format format;
+          "raw: the payload and a newline, which is the default; json: as --json; csv: a header, and"
+              + " a line for each message, quoted as RFC 4180 says.")
+  @Nullable Format format;
 
   /** What {@code --format} may be. */
   enum Format {
     RAW,
     JSON,
     CSV
+  }
+
+  /** Refuses a command line that asks for two. */
+  public void check() {
+    if (json && format != null && format != Format.JSON) {
+      throw new Misuse("--json is --format json; leave it or the other --format out");
+    }
   }
 
   public boolean asJson() {

@@ -47,7 +47,8 @@ final class NagiosCheck {
   /** A bar would begin the numbers. */
   private static String text(StoreReport report) {
     if (report.attention().isEmpty()) {
-      return report.logs().size() + " logs, nothing needs attention";
+      int logs = report.logs().size();
+      return logs + (logs == 1 ? " log" : " logs") + ", nothing needs attention";
     }
     return report.attention().stream()
         .map(a -> (a.log() == null ? "" : a.log() + ": ") + a.message())

@@ -13,6 +13,7 @@ import dev.cinch.cli.base.Output;
 import dev.cinch.cli.serve.KeygenCommand;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -216,6 +217,7 @@ public final class InitCommand implements Callable<Integer> {
     MachineName name = machine != null ? machine : MachineNames.ofHost();
     ServiceOwner theirs = owner == null ? null : ServiceOwner.of(owner);
     Path file = key;
+    boolean keyIsNew = file != null && Files.notExists(file);
     Store.KeySource first = file == null ? null : () -> KeygenCommand.load(file, io, "cinch init");
     Store made =
         Store.init(
@@ -228,6 +230,9 @@ public final class InitCommand implements Callable<Integer> {
           "cinch init",
           "users outside of the group may read all messages; --file-mode 0660 --directory-mode 02770"
               + " keep them out, and modes never change");
+    }
+    if (keyIsNew) {
+      io.say("cinch init", "made the key " + file + ": lease servers of this store sign with it");
     }
     if (theirs != null) {
       theirs.own(made.context());

@@ -37,6 +37,7 @@ import org.junit.jupiter.api.Timeout;
 /** What becomes of messages that are rejected, and of receipts while the input goes on. */
 @Timeout(600)
 class AppendJobTest {
+  private static final TimeField NO_TIMES = new TimeField(null, SystemTime.INSTANCE);
   private static final DataFileName FILE = new DataFileName(new MachineName("m"), new Id(1, 2));
 
   private final List<String> submitted = new ArrayList<>();
@@ -70,7 +71,7 @@ class AppendJobTest {
 
   @Test
   void nothingRejectedKeepsTheOrder() throws Exception {
-    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
     run(job, lines("a", "b", "c"));
     assertEquals(List.of("a", "b", "c"), committed);
     assertEquals(committed, submitted);
@@ -84,7 +85,8 @@ class AppendJobTest {
     rejections.put("c", AppendJob.RESENDS);
     rejections.put("d", AppendJob.RESENDS + 1);
     var bytes = new ByteArrayOutputStream();
-    var job = new AppendJob(this::submit, 100, () -> null, new Output(bytes), null, forEver());
+    var job =
+        new AppendJob(this::submit, 100, () -> null, new Output(bytes), null, forEver(), NO_TIMES);
     run(job, lines("a", "b", "c", "d", "e", "never"));
     assertEquals(List.of("a", "e", "b", "c"), committed);
     assertEquals(4, job.fates().committed());
@@ -152,7 +154,9 @@ class AppendJobTest {
   void whoGivesUpIsToldTheFateOfEachLine() throws Exception {
     var disk = new FullDisk(false);
     var bytes = new ByteArrayOutputStream();
-    var job = new AppendJob(disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2));
+    var job =
+        new AppendJob(
+            disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2), NO_TIMES);
     run(job, lines("c", "r", "r"));
     assertTrue(job.gaveUp());
     assertFalse(job.hangs());
@@ -172,7 +176,9 @@ class AppendJobTest {
   void aFilesystemThatHangsKeepsNobodyFromGivingUp() throws Exception {
     var disk = new FullDisk(true);
     var bytes = new ByteArrayOutputStream();
-    var job = new AppendJob(disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2));
+    var job =
+        new AppendJob(
+            disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2), NO_TIMES);
     run(job, lines("r", "r"));
     assertTrue(job.hangs());
     assertEquals(
@@ -235,14 +241,15 @@ class AppendJobTest {
         rejections.put("line " + i, 1 + i % AppendJob.RESENDS);
       }
     }
-    var job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver());
+    var job =
+        new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver(), NO_TIMES);
     run(job, reads(all));
     assertEquals(all, committed);
     assertEquals(1_000, job.fates().committed());
     committed.clear();
     rejections.put("line 40", 1);
     rejections.put("line 41", 2);
-    job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver());
+    job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver(), NO_TIMES);
     run(job, lines(all.toArray(String[]::new)));
     assertEquals(all, committed, "of one read");
   }
@@ -252,7 +259,8 @@ class AppendJobTest {
     rejections.put("b", 100);
     for (InputStream in : List.of(lines("a", "b", "c"), reads(List.of("a", "b", "c", "d", "e")))) {
       committed.clear();
-      var job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver());
+      var job =
+          new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver(), NO_TIMES);
       run(job, in);
       assertEquals(List.of("a"), committed);
       assertEquals(1, job.fates().committed());
@@ -280,7 +288,13 @@ class AppendJobTest {
     var bytes = new ByteArrayOutputStream();
     var job =
         new AppendJob(
-            this::submit, 100, () -> "it was removed", new Output(bytes), null, forEver());
+            this::submit,
+            100,
+            () -> "it was removed",
+            new Output(bytes),
+            null,
+            forEver(),
+            NO_TIMES);
     run(job, new SequenceInputStream(lines("a", "b"), silent));
     over.countDown();
     assertEquals(
@@ -333,7 +347,9 @@ class AppendJobTest {
             return -1;
           }
         };
-    run(new AppendJob(this::submit, 100, () -> null, new Output(out), null, forEver()), in);
+    run(
+        new AppendJob(this::submit, 100, () -> null, new Output(out), null, forEver(), NO_TIMES),
+        in);
     assertEquals(List.of("a"), committed);
   }
 
@@ -364,7 +380,8 @@ class AppendJobTest {
             return 1;
           }
         };
-    var job = new AppendJob(this::submit, 100, () -> null, new Output(full), null, forEver());
+    var job =
+        new AppendJob(this::submit, 100, () -> null, new Output(full), null, forEver(), NO_TIMES);
     var e = assertThrows(Output.ClosedException.class, () -> run(job, endless));
     assertTrue(e.brokenPipe());
   }
@@ -387,7 +404,7 @@ class AppendJobTest {
             return line.length;
           }
         };
-    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
     run(job, endless);
     assertTrue(job.lost());
     assertEquals(List.of("a", "a"), committed);
@@ -399,7 +416,7 @@ class AppendJobTest {
   /** One that is refused for a moment only would leave a gap. */
   @Test
   void nothingBehindARefusedMessageIsAppended() throws Exception {
-    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
     run(job, lines("a", "never", "b", "c"));
     assertEquals(List.of("a"), committed);
     assertEquals(
@@ -409,11 +426,11 @@ class AppendJobTest {
 
   @Test
   void itIsKnownWhetherAllOfTheInputWasTaken() throws Exception {
-    var whole = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
+    var whole = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
     run(whole, lines("a"));
     whole.stop(); // too late to keep anything out
     assertTrue(whole.ended());
-    var refused = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
+    var refused = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
     refused.stop();
     run(refused, lines("b"));
     assertFalse(refused.ended());
@@ -445,7 +462,7 @@ class AppendJobTest {
             return -1;
           }
         };
-    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
     var stopper =
         new Thread(
             () -> {
@@ -461,7 +478,7 @@ class AppendJobTest {
     stopper.join();
     assertEquals(List.of("a"), committed);
     assertEquals("1 messages committed", job.summary());
-    var stopped = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
+    var stopped = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
     stopped.stop();
     run(stopped, lines("b"));
     assertEquals(0, stopped.fates().committed());
@@ -482,14 +499,14 @@ class AppendJobTest {
   @Test
   void inputThatBreaksOffDoesNotHideWhatWasCommitted() {
     rejections.put("c", AppendJob.RESENDS + 1);
-    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
     var e = assertThrows(IOException.class, () -> run(job, failing("a", "b")));
     assertEquals(
         new Failure(
             ExitCode.UNAVAILABLE,
             "the input could not be read (Input/output error); 2 messages were committed"),
         Failure.of(e));
-    var other = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
+    var other = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
     e = assertThrows(IOException.class, () -> run(other, failing("a", "b", "c")));
     assertEquals(
         "the input could not be read (Input/output error);"
@@ -510,7 +527,7 @@ class AppendJobTest {
           }
           return pending;
         };
-    var job = new AppendJob(poor, 100, () -> null, null, null, forEver());
+    var job = new AppendJob(poor, 100, () -> null, null, null, forEver(), NO_TIMES);
     var e = assertThrows(IOException.class, () -> run(job, lines("a", "b", "c", "d")));
     assertEquals(
         new Failure(
@@ -532,7 +549,7 @@ class AppendJobTest {
                 throw new OutOfMemoryError("Java heap space");
               };
         };
-    var job = new AppendJob(poor, 100, () -> null, null, null, forEver());
+    var job = new AppendJob(poor, 100, () -> null, null, null, forEver(), NO_TIMES);
     var e = assertThrows(IOException.class, () -> run(job, lines("a", "b")));
     assertTrue(String.valueOf(e.getMessage()).endsWith("and more may be committed"), e.toString());
     assertTrue(String.valueOf(e.getMessage()).startsWith("out of memory"), e.toString());

@@ -146,6 +146,7 @@ class LostLeaseTest {
             new LeasedLines(
                 session,
                 store.log(new LogName("jobs")),
+                new TimeField(null, time),
                 time,
                 Duration.ofHours(1),
                 () -> fail("the lease is held"),

@@ -29,12 +29,12 @@ class DeniedTest {
             temp
                 + ": permission denied: this user may not make files there; group "
                 + a.group().getName()
-                + " may: be added to it and log in anew, or see cinch doctor"),
+                + " may: be added to it and log in anew"),
         failure(file));
     Files.setPosixFilePermissions(temp, PosixFilePermissions.fromString("rwxr-xr-x"));
     assertEquals(
         temp
-            + ": permission denied: this user may not make files there; it is %s's, of group %s and mode rwxr-xr-x: see cinch doctor"
+            + ": permission denied: this user may not make files there; it is %s's, of group %s and mode rwxr-xr-x"
                 .formatted(a.owner().getName(), a.group().getName()),
         failure(file).line());
     assertEquals(
@@ -43,7 +43,15 @@ class DeniedTest {
   }
 
   @Test
-  void otherFilesAreNamedThemselves() {
+  void otherFilesAreNamedThemselvesAndWhoseTheyAre() throws Exception {
     assertEquals(temp + "/a.log: permission denied", failure(temp.resolve("a.log")).line());
+    Path file = Files.writeString(temp.resolve("a.log"), "");
+    Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r-----"));
+    PosixFileAttributes a = Files.readAttributes(file, PosixFileAttributes.class);
+    assertEquals(
+        file
+            + ": permission denied; it is %s's, of group %s and mode rw-r-----"
+                .formatted(a.owner().getName(), a.group().getName()),
+        failure(file).line());
   }
 }

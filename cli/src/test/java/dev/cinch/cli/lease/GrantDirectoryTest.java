@@ -5,10 +5,12 @@ import static java.nio.file.StandardWatchEventKinds.ENTRY_DELETE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.cinch.bag.model.LogName;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.http.ServerAddresses;
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.nio.file.WatchEvent;
@@ -65,6 +67,21 @@ class GrantDirectoryTest {
     grant.use().unused();
     grant.remove();
     assertThrows(Failure.Refusal.class, () -> grant.use());
+  }
+
+  /** Of two each would take the other's lines for its own. */
+  @Test
+  void oneAppendAtATimeGoesOnWithItsInputInALog() throws Exception {
+    var log = new LogName("jobs");
+    try (Closeable unused = grant.resuming(log);
+        Closeable unusedToo = grant.resuming(new LogName("other"))) {
+      assertEquals(
+          "another append goes on with its input in log \"jobs\" under the same grant; run one after the other, or under leases of their own",
+          assertThrows(Failure.Refusal.class, () -> grant.resuming(log)).getMessage());
+    }
+    grant.resuming(log).close();
+    grant.remove();
+    assertThrows(Failure.Refusal.class, () -> grant.resuming(log));
   }
 
   /** Else it could look before the mark is made, and be missing when entries are looked for. */
