@@ -128,6 +128,19 @@ class TimestampRulesTest {
     assertEquals(6, Ledger.settled(other).size());
   }
 
+  /** What follows has timestamps left until the lease is renewed, in the first half of its time. */
+  @Test
+  void section1_whatASenderAsksForUsesUpNoLease() throws Exception {
+    long clock = rig.time.wallNanos();
+    long distance = log.context().store().settings().timestampDistanceNanos();
+    var stamp = new LeaseStamp(List.of(), Long.MIN_VALUE, clock + distance);
+    for (long ahead : List.of(distance * 9 / 10, distance, 2 * distance)) {
+      long timestamp = timestamp(stamp, clock + ahead);
+      assertTrue(timestamp >= clock && timestamp <= rig.time.wallNanos() + 3);
+    }
+    assertEquals(clock + distance / 3, timestamp(stamp, clock + distance / 3));
+  }
+
   @Test
   void section1_aBatchOfUnclearFateKeepsItsTimestamps() throws Exception {
     Receipt first = committedNow(writer, "first");

@@ -127,8 +127,9 @@ public final class LogWriter implements AutoCloseable {
    * message, whatever ends the process, and is rejected from there on.
    *
    * @param at the timestamp that it is to have, nanoseconds since the Unix epoch. One that is
-   *     further from the clock than the store's timestamp distance is replaced by the clock's, and
-   *     one that is not above all others of the process and the lease's lower bound by the next one
+   *     further from the clock than the store's timestamp distance, or ahead of it by more than
+   *     half of what is left until the stamp's upper bound, is replaced by the clock's, and one
+   *     that is not above all others of the process and the lease's lower bound by the next one
    *     above; {@link PendingReceipt#timestamp} says which it has. {@link #CLOCK}: the clock's
    * @param behind of this writer; null: none
    */

@@ -38,8 +38,9 @@ public final class Timestamps {
   }
 
   /**
-   * Takes the next timestamp: the one asked for, which is the clock's if it is further than {@code
-   * distance} from that; or the lowest one above all others and above the lower bound.
+   * Takes the next timestamp: the one asked for, or the clock's if that one is further than {@code
+   * distance} from it, or beyond the middle between it and the upper bound; or the lowest one above
+   * all others and above the lower bound.
    *
    * @param taken whose it will be, until settled
    * @param at what is asked for
@@ -48,7 +49,9 @@ public final class Timestamps {
    */
   synchronized long next(Taken taken, long at, long lowerBound, long upperBound, long distance) {
     long clock = time.wallNanos();
-    long now = at < clock - distance || at > clock + distance ? clock : at;
+    // Not all of the lease's time: what follows would have none before the next renewal.
+    long ahead = Math.min(distance, (upperBound - clock) / 2);
+    long now = at < clock - distance || at > clock + ahead ? clock : at;
     long next = Math.max(now, Math.max(last, lowerBound) + 1);
     if (next - clock > distance) {
       return WAIT;

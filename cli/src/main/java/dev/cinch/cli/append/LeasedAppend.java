@@ -195,7 +195,12 @@ final class LeasedAppend {
   private Resumption resumption(Session session)
       throws IOException, InterruptedException, LeaseRefusedException {
     long end = session.settleEarlier(target);
-    long from = command.since == null ? Long.MIN_VALUE : command.since.nanos();
+    // The first lines may say that they are from before the input was begun.
+    long said = command.timeField == null ? 0 : opened.settings().timestampDistanceNanos();
+    long from =
+        command.since == null
+            ? Long.MIN_VALUE
+            : Math.max(command.since.nanos(), Long.MIN_VALUE + said) - said;
     Set<LeaseName> names = new HashSet<>();
     session.leases().forEach(l -> l.witnesses().forEach(w -> names.add(w.witness().name())));
     return new Resumption(
