@@ -41,6 +41,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -128,6 +129,33 @@ class HorizonRulesTest {
     assertEquals(1, rig.disk.view(Rig.BOB).list(intents).size());
     assertEquals(List.of("m?"), live(bob()));
     rig.settle(bob());
+    assertEquals(List.of(), rig.disk.view(Rig.BOB).list(intents));
+    assertEquals(List.of("m"), live(bob()));
+  }
+
+  /** As on a full disk, where an append tries each second for days. */
+  @Test
+  void section4_whoTriesAgainGoesByTheIntentThatIsThere() throws Exception {
+    var full = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log closer = rig.open(full);
+    ledger.append(alice().writer(Durability.SYNC), "m");
+    rig.time.advanceMs(60_000);
+    HorizonAdvance horizon = closer.horizon();
+    long to = horizon.reachable();
+    Path intents = closer.context().layout().intents();
+    var seen = new HashSet<String>();
+    for (int i = 0; i < 3; i++) {
+      full.arm(
+          1,
+          Fault.ERROR_BEFORE,
+          op -> op.kind() == Kind.WRITE && op.path().toString().contains("/records/"));
+      assertThrows(IOException.class, () -> horizon.advance(to, OptionalLong.empty()));
+      List<String> there = rig.disk.view(Rig.BOB).list(intents);
+      assertEquals(1, there.size());
+      seen.addAll(there);
+    }
+    assertEquals(1, seen.size());
+    horizon.advance(to, OptionalLong.empty());
     assertEquals(List.of(), rig.disk.view(Rig.BOB).list(intents));
     assertEquals(List.of("m"), live(bob()));
   }

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,6 +33,9 @@ public final class Intents {
   private final LogContext log;
   private final LogStorage storage;
 
+  /** What this has left last: an advance that failed goes by it again. */
+  private volatile @Nullable Announcement left;
+
   public Intents(LogContext log) {
     this.log = log;
     this.storage = log.storage();
@@ -49,18 +53,24 @@ public final class Intents {
   record Intent(long to, Id closer, Announcement announcement) {}
 
   /**
-   * Leaves one: advance, step 2.
+   * Leaves one: advance, step 2. One that an advance to the same boundary left, and that is there,
+   * serves again: on a full disk an append tries for days.
    *
    * @throws TooEarlyException if the storage's clock was set back since it was read, so that it
    *     would count for nothing; it is gone then, and nothing was done under it
    */
   Intent leave(long to) throws IOException {
+    Announcement before = left;
+    if (before != null && before.to() == to && before.madeAt().isPresent()) {
+      return new Intent(to, Id.random(log.store().random()), before);
+    }
     Intent intent = leave(to, to);
     OptionalLong made = intent.announcement().madeAt(); // none: swept, a record has reached it
     if (made.isPresent() && !canBeLeft(to, made.getAsLong())) {
       intent.announcement().withdraw();
       throw new TooEarlyException(to, to - made.getAsLong() + log.store().settings().graceNanos());
     }
+    left = intent.announcement();
     return intent;
   }
 
