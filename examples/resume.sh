@@ -30,7 +30,7 @@ export CINCH_SERVER
 seq -f 'line %.0f of a job that is killed now and then' "$lines" >"$work/input"
 echo "$(wc -l <"$work/input") lines, $(($(wc -c <"$work/input") >> 20)) MiB"
 
-# How long it takes without all that, for comparison; it also says when to kill.
+# How long it takes without all that, for comparison.
 begun=$EPOCHREALTIME
 "$cinch" append --log plain --lease plain "$work/input" 2>"$work/said"
 plain=$(seconds "$begun")
@@ -38,14 +38,20 @@ begun=$EPOCHREALTIME
 "$cinch" append --log whole --lease whole --resume "$work/input" 2>"$work/said"
 echo "append: $plain s; append --resume, from the start: $(seconds "$begun") s"
 
+# Bytes that a log has.
+size() { echo $(($(du -sb "$CINCH_STORE/logs/$1/buckets" 2>/dev/null | cut -f 1))); }
+
 job() { exec "$cinch" append --log jobs --lease job/1 --lease-for 5s --wait 1m --resume "$work/input" 2>"$work/said"; }
 for ((i = 1; i <= kills; i++)); do
   job &
   appending=$!
-  # The first one begins at once. Some are killed while they wait for the lease of the one before, the others while
-  # they read what is there, or append a part of the rest.
-  sleep "$(awk -v r="$RANDOM" -v t="$plain" -v n="$kills" -v i="$i" \
-    'BEGIN { u = r / 32768; print i == 1 ? 0.3 + u * t / 2 : u < 0.2 ? 1 + u * 30 : 8 + (u - 0.2) / 0.8 * (1 + 2 * t / n) }')"
+  # Some are killed while they wait for the lease of the one before, the others when their log has grown to some size.
+  if ((i > 1 && RANDOM % 5 == 0)); then
+    sleep $((1 + RANDOM % 9))
+  else
+    goal=$(awk -v r="$RANDOM" -v all="$(size whole)" -v n="$kills" -v i="$i" 'BEGIN { printf "%d", all * (i - 1 + r / 32768) / n }')
+    while (($(size jobs) < goal)) && kill -0 "$appending" 2>/dev/null; do sleep 0.02; done
+  fi
   kill -9 "$appending" 2>/dev/null || true
   wait "$appending" 2>/dev/null || true
   appending=''
