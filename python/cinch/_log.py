@@ -67,7 +67,7 @@ class Message:
             return None
         try:
             return json.loads(self.payload)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
     @staticmethod
@@ -184,7 +184,7 @@ class Log:
                     entry.future.set_result(Receipt(None, None, entry.id, True))
                     return entry.future
             self._open()
-            self._futures[entry.id or entry] = entry.future
+            self._futures[self._key(entry)] = entry.future
             self._send(entry)
             return entry.future
 
@@ -232,6 +232,8 @@ class Log:
             if not isinstance(message, dict):
                 message = {"message": message if isinstance(message, str) else bytes(message).decode()}
             id = id if id is not None else message.get("id")
+            if not isinstance(id, (str, int, float, type(None))):
+                raise TypeError("an id is text or a number")  # others are read back as something else
             if id is None:
                 self._count += 1
                 id = f"{self._run}:{self._count}"
@@ -245,6 +247,10 @@ class Log:
         if b"\n" in line:
             raise ValueError("a message of several lines: append a dict, which is written as JSON")
         return _Entry(line + b"\n", None)
+
+    def _key(self, entry):
+        """What of several messages on their way is one only; without a lease's name each message."""
+        return entry if self._name is None else entry.id
 
     def _open(self):
         """Starts a cinch append, where there is none. Under a lease by name, that fixes all that earlier ones wrote."""
@@ -295,7 +301,8 @@ class Log:
     def _written(self):
         try:
             told = self.read(start=self._since, lease=self._name, live=True)
-            return {message.json["id"] for message in told if message.json is not None and "id" in message.json}
+            ids = (message.json["id"] for message in told if message.json is not None and "id" in message.json)
+            return {id for id in ids if isinstance(id, (str, int, float))}
         except CinchError as e:
             if "there is no log" in str(e):
                 return set()  # the first message makes it
@@ -362,13 +369,13 @@ class Log:
     def _commit(self, entry, receipt):
         if self._name is not None:
             self._ids.add(entry.id)
-        self._futures.pop(entry.id or entry, None)
+        self._futures.pop(self._key(entry), None)
         entry.future.set_result(receipt)
 
     def _fail(self, entry, error):
         if not entry.awaited:
             self._failed = self._failed or error
-        self._futures.pop(entry.id or entry, None)
+        self._futures.pop(self._key(entry), None)
         entry.future.set_exception(error)
 
     # -- reading

@@ -131,6 +131,28 @@ class CinchTest(unittest.TestCase):
             self.assertFalse(log.append("more", id="mine").earlier)
             self.assertTrue(log.append("more", id="mine").earlier)
 
+    def test_messages_with_one_id_that_are_on_their_way(self):
+        for lease, most in (None, 2), ("ids/1", 1):
+            with cinch.Log("ids", lease=lease, lasting="5s") as log:
+                log.append({"id": "first", "odd": {"id": [1]}})
+                os.kill(log._child.command.pid, signal.SIGSTOP)
+                futures = [[log.submit({"id": id}) for _ in range(2)] for id in ("again", 0)]
+                awaited = set(log._futures.values())  # by flush
+                os.kill(log._child.command.pid, signal.SIGCONT)
+                for both in futures:
+                    self.assertEqual(len(set(both)), most)
+                    self.assertTrue(awaited.issuperset(both))
+                with self.assertRaisesRegex(TypeError, "text or a number"):
+                    log.append({"id": (1, 2)})
+
+    def test_what_others_wrote_under_its_lease_is_no_id(self):
+        deep = b'{"a":' + b"[" * 30_000 + b"]" * 30_000 + b"}"
+        with cinch.Lease("odd/1") as lease, cinch.Log("odd", lease=lease) as log:
+            for line in b'{"id":[1]}', b'{"id":{}}', b"{", deep, b'{"id":"known"}':
+                log.append(line)
+        with cinch.Log("odd", lease="odd/1") as log:
+            self.assertTrue(log.append("again", id="known").earlier)
+
     def test_a_program_that_is_killed_and_runs_again(self):
         def start(how):
             return subprocess.Popen(
