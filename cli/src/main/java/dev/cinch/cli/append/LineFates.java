@@ -8,23 +8,25 @@ import dev.cinch.cli.base.Output;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
 
 /** Counts what became of the lines of an input, and prints receipts. Not thread-safe. */
 final class LineFates {
+  /** So many ranges are named; more of them no terminal shows. */
   private static final int MAX_TOLD = 20;
 
   private final @Nullable Output receipts;
   private final @Nullable JsonLines json;
   private @Nullable Inputs inputs;
-  private final List<String> failedLines = new ArrayList<>();
+  private final List<Range> failedLines = new ArrayList<>();
   private long committed;
   private long earlier;
   private long failed;
   private long unknown;
   private long latest = Long.MIN_VALUE;
   private String firstReason = "";
-  private final List<String> unknownLines = new ArrayList<>();
+  private final List<Range> unknownLines = new ArrayList<>();
   private String unknownReason = "";
   private @Nullable DataFileName lastFile;
   private String lastFileText = "";
@@ -92,9 +94,7 @@ final class LineFates {
     if (failed++ == 0) {
       firstReason = why;
     }
-    if (failedLines.size() < MAX_TOLD) {
-      failedLines.add(place(line));
-    }
+    add(failedLines, line);
     if (json != null) {
       receipt(json, line, state).text("reason", why).end();
     }
@@ -104,9 +104,7 @@ final class LineFates {
   void unknown(long line, String why) throws IOException {
     unknown++;
     unknownReason = why;
-    if (unknownLines.size() < MAX_TOLD) {
-      unknownLines.add(place(line));
-    }
+    add(unknownLines, line);
     if (json != null) {
       receipt(json, line, "UNKNOWN").text("reason", why).end();
     }
@@ -165,9 +163,36 @@ final class LineFates {
             .formatted(failed, failed + committed, lines(failedLines, failed), firstReason);
   }
 
-  private static String lines(List<String> some, long all) {
-    return (all == 1 ? "line " : "lines ")
-        + String.join(", ", some)
-        + (all > some.size() ? ", …" : "");
+  /** Lines from one through another. */
+  private record Range(long first, long last) {
+    long size() {
+      return last - first + 1;
+    }
+  }
+
+  /** A full disk leaves thousands of lines that follow each other: they are one range. */
+  private static void add(List<Range> ranges, long line) {
+    int end = ranges.size() - 1;
+    if (end >= 0 && ranges.get(end).last == line - 1) {
+      ranges.set(end, new Range(ranges.get(end).first, line));
+    } else if (ranges.size() < MAX_TOLD) {
+      ranges.add(new Range(line, line));
+    }
+  }
+
+  private String lines(List<Range> some, long all) {
+    var text = new StringJoiner(", ", all == 1 ? "line " : "lines ", "");
+    long told = 0;
+    for (Range range : some) {
+      told += range.size();
+      text.add(
+          place(range.first)
+              + switch ((int) Math.min(range.size(), 3)) {
+                case 1 -> "";
+                case 2 -> ", " + place(range.last);
+                default -> " to " + place(range.last);
+              });
+    }
+    return text + (all > told ? ", …" : "");
   }
 }

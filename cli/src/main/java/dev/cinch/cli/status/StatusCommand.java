@@ -101,6 +101,9 @@ public final class StatusCommand implements Callable<Integer> {
       throw new Misuse(
           (nagios ? "--nagios" : "--prometheus") + " goes with neither --json nor --watch");
     }
+    if (prometheus && nagios) {
+      throw new Misuse("--nagios prints one line, and --prometheus many; leave one out");
+    }
     if (nagios) {
       return NagiosCheck.run(io, this::look);
     }

@@ -420,7 +420,7 @@ class AppendJobTest {
     run(job, lines("a", "never", "b", "c"));
     assertEquals(List.of("a"), committed);
     assertEquals(
-        "3 of 4 messages not appended (lines 2, 3, 4): a lease was lost; no more input was taken",
+        "3 of 4 messages not appended (lines 2 to 4): a lease was lost; no more input was taken",
         job.summary());
   }
 
