@@ -6,6 +6,9 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.LoggingEvent;
 import ch.qos.logback.core.UnsynchronizedAppenderBase;
 import ch.qos.logback.core.encoder.Encoder;
+import ch.qos.logback.core.status.ErrorStatus;
+import ch.qos.logback.core.status.Status;
+import ch.qos.logback.core.status.WarnStatus;
 import ch.qos.logback.core.util.Duration;
 import ch.qos.logback.core.util.FileSize;
 import dev.cinch.bag.Store;
@@ -13,6 +16,7 @@ import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.lease.time.TimeSource;
+import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Locale;
@@ -33,6 +37,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CinchAppender extends UnsynchronizedAppenderBase<ILoggingEvent> {
   private static final long STATUS_NANOS = 60_000_000_000L;
+
+  /** Where warnings go that no listener takes. */
+  PrintStream errors = System.err;
 
   private final UnaryOperator<Store.Environment> environment;
   private @Nullable String store;
@@ -180,10 +187,26 @@ public final class CinchAppender extends UnsynchronizedAppenderBase<ILoggingEven
     }
     int left = last.queue.abandon();
     if (left > 0) {
-      addError(
-          left + " events may be lost: they were not in " + last.place + " within " + stopTimeout);
+      tell(
+          new ErrorStatus(
+              left
+                  + " events may be lost: they were not in "
+                  + last.place
+                  + " within "
+                  + stopTimeout,
+              this));
     }
     last.encoder.stop();
+  }
+
+  /**
+   * Logback prints what is wrong with a configuration, and nothing later: losses would be silent.
+   */
+  private void tell(Status status) {
+    addStatus(status);
+    if (getContext().getStatusManager().getCopyOfStatusListenerList().isEmpty()) {
+      errors.println("appender " + name + ": " + status.getMessage());
+    }
   }
 
   /** From start to stop. */
@@ -274,7 +297,7 @@ public final class CinchAppender extends UnsynchronizedAppenderBase<ILoggingEven
           said = true;
           saidAt = now;
         }
-        addWarn(what.get());
+        tell(new WarnStatus(what.get(), CinchAppender.this));
       }
     }
   }

@@ -19,7 +19,9 @@ import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.time.ForwardingTime;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -146,6 +148,8 @@ class CinchAppenderTest {
     CompletableFuture<Void> told = told("is not a Cinch store");
     var made = new CountDownLatch(1);
     CinchAppender appender = appender(rig, told, made);
+    var errors = new ByteArrayOutputStream();
+    appender.errors = new PrintStream(errors, true, StandardCharsets.UTF_8);
     appender.setCreate(true);
     appender.start();
     root.info("early");
@@ -159,6 +163,7 @@ class CinchAppenderTest {
     root.info("late");
     appender.stop();
     assertTrue(said("appends to log jobs of /store again"));
+    assertEquals("", errors.toString(StandardCharsets.UTF_8), "somebody listens to statuses");
     assertEquals(List.of("INFO  early", "INFO  late"), messages(rig));
     assertEquals(Rig.JOBS, store.logs().get(0));
   }
@@ -225,13 +230,18 @@ class CinchAppenderTest {
     Rig rig = Rig.memory(1);
     var away = new AwayFs(rig.disk.view(Rig.ALICE));
     CinchAppender appender = appender(rig, away);
+    var errors = new ByteArrayOutputStream();
+    appender.errors = new PrintStream(errors, true, StandardCharsets.UTF_8);
     appender.setStopTimeout(new Duration(1));
     appender.start();
     root.info("1");
     away.asked.await();
     root.info("2");
     appender.stop();
-    assertTrue(said("2 events may be lost: they were not in log jobs of /store within"));
+    String loss = "2 events may be lost: they were not in log jobs of /store within";
+    assertTrue(said(loss));
+    String printed = errors.toString(StandardCharsets.UTF_8);
+    assertTrue(printed.startsWith("appender STORE: " + loss), printed);
     away.back.countDown();
   }
 
