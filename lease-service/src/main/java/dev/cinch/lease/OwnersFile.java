@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -21,7 +22,7 @@ public final class OwnersFile {
   private OwnersFile() {}
 
   /**
-   * Writes a new file, and forces it.
+   * Writes a new file, and forces it. Where the disk is full there is none afterwards.
    *
    * @throws FileAlreadyExistsException if there is one; it is left alone
    */
@@ -33,6 +34,11 @@ public final class OwnersFile {
         channel.write(bytes);
       }
       channel.force(true);
+    } catch (FileSystemException e) {
+      throw e;
+    } catch (IOException e) { // a channel does not say of which file
+      Files.deleteIfExists(file);
+      throw new FileSystemException(file.toString(), null, e.getMessage());
     }
   }
 

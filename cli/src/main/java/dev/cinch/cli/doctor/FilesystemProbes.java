@@ -30,6 +30,7 @@ final class FilesystemProbes {
   private final TimeSource time;
   private final DirectReads directReads;
   private final Diagnosis diagnosis;
+  private boolean written;
 
   /**
    * @param place does not exist yet
@@ -62,13 +63,21 @@ final class FilesystemProbes {
       diagnosis.look("create", "nothing can be appended", this::create);
       diagnosis.look("link", "no bucket can be closed", this::link);
       diagnosis.look("chmod", "closed buckets can't be protected", this::chmod);
-      diagnosis.look("force", "SYNC does not survive a power cut", this::force);
+      if (written) {
+        diagnosis.look("force", "SYNC does not survive a power cut", this::force);
+      }
       diagnosis.look("clock", "appends and closing are refused", this::clock);
       diagnosis.look("change time", "a replaced prelock could be missed", this::changeTime);
-      diagnosis.look(
-          "read past the cache",
-          "no append can be confirmed and no bucket closed; use another filesystem",
-          () -> directReads.probe(file("create")));
+      if (written) {
+        diagnosis.look(
+            "read past the cache",
+            "no append can be confirmed and no bucket closed; use another filesystem",
+            () -> directReads.probe(file("create")));
+      } else { // a full disk says nothing about either
+        diagnosis.note(
+            "forcing, and reads past the cache, were not tried",
+            "no file can be written: see what failed above, and run this again");
+      }
     } finally {
       diagnosis.look("remove what was tried out", "delete " + place + " yourself", this::clean);
     }
@@ -95,6 +104,7 @@ final class FilesystemProbes {
     try (StoreFile out = fs.create(file, settings.fileMode())) {
       out.write(ByteBuffer.wrap(new byte[] {1}));
     }
+    written = true;
     try {
       fs.create(file, settings.fileMode()).close();
       diagnosis.fail(

@@ -3,10 +3,14 @@ package dev.cinch.cli.doctor;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.cinch.bag.fs.ClockedFs;
+import dev.cinch.bag.fs.FilterFs;
 import dev.cinch.bag.fs.PosixFs;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -37,8 +41,12 @@ class FilesystemProbesTest {
 
   /** A filesystem whose clock is {@code START}, and a machine's that is further by so much. */
   private Diagnosed probed(long machineMs, long aheadMs) throws Exception {
+    return probed(new PosixFs(null, null), machineMs, aheadMs);
+  }
+
+  private Diagnosed probed(StoreFs below, long machineMs, long aheadMs) throws Exception {
     var diagnosed = new Diagnosed();
-    var fs = new ClockedFs(new PosixFs(null, null), new Standing(START));
+    var fs = new ClockedFs(below, new Standing(START));
     new FilesystemProbes(
             fs,
             temp.resolve("clock"),
@@ -71,5 +79,24 @@ class FilesystemProbesTest {
     probed(10_000, 500).has("FAIL filesystem's clock -10.000 s", "set the clock");
     probed(-600, 500).has("FAIL filesystem's clock +0.600 s", "set the clock");
     probed(1_600, 1_500).has("FAIL filesystem's clock -1.600 s", "set the clock");
+  }
+
+  @Test
+  void aFullDiskIsNotTakenForOneThatCannotRead() throws Exception {
+    var full =
+        new FilterFs(new PosixFs(null, null)) {
+          @Override
+          public StoreFile create(Path file, int mode) throws IOException {
+            if (file.toString().matches(".*/tmp-(create|force)")) { // what is written to
+              throw new IOException("No space left on device");
+            }
+            return super.create(file, mode);
+          }
+        };
+    Diagnosed probed = probed(full, 0, 500);
+    probed.has("FAIL create: ", "No space left on device");
+    probed.has("note forcing, and reads past the cache, were not tried", "run this again");
+    probed.hasNone("FAIL force");
+    probed.hasNone("FAIL a read past the cache");
   }
 }

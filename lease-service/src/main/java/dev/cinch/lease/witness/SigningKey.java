@@ -107,6 +107,8 @@ public final class SigningKey {
       throw new AccessDeniedException(file.toString());
     } catch (FileAlreadyExistsException e) {
       throw new FileAlreadyExistsException(file.toString());
+    } catch (FileSystemException e) {
+      throw new FileSystemException(file.toString(), null, e.getReason());
     } finally {
       Files.deleteIfExists(whole);
     }

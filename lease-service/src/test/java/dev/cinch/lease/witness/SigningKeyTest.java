@@ -5,8 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.jimfs.Configuration;
+import com.google.common.jimfs.Jimfs;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -33,6 +37,19 @@ final class SigningKeyTest {
     assertThrows(FileAlreadyExistsException.class, () -> SigningKey.generate().write(file));
     var unused = Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
     assertTrue(SigningKey.readableByOthers(file));
+  }
+
+  @Test
+  void aFullDiskIsToldWithTheNameOfTheKeyAndLeavesNone() throws Exception {
+    var tiny = Configuration.unix().toBuilder().setBlockSize(8).setMaxSize(32).build();
+    try (FileSystem disk = Jimfs.newFileSystem(tiny)) {
+      Path file = disk.getPath("/work/key");
+      var e = assertThrows(FileSystemException.class, () -> SigningKey.loadOrCreate(file));
+      assertEquals("/work/key", e.getFile());
+      try (Stream<Path> left = Files.list(file.getParent())) {
+        assertEquals(0, left.count());
+      }
+    }
   }
 
   /** Two servers that are started for the first time, with one key. */
