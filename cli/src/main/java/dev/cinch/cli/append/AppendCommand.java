@@ -300,6 +300,10 @@ public final class AppendCommand implements Callable<Integer> {
           NAME,
           "stopped by " + io.stop().name() + ": all lines are committed, and not settled yet");
       return io.stop().exitCode();
+    } catch (IOException e) { // whoever is not told would append them again
+      Failure why = Failure.of(e);
+      io.say(NAME, "all lines are committed, and not settled yet: " + why.line());
+      return why.code();
     }
   }
 

@@ -116,6 +116,21 @@ class InputsTest {
     cinch.feed("", "append", "--log=jobs", "--settle").ended(0);
   }
 
+  /** Else it would be appended again. */
+  @Test
+  void whatIsCommittedIsToldWhereItCannotBeSettled() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    Cinch cinch = Cinch.on(store);
+    Files.delete(store.resolve("keys"));
+    Files.writeString(store.resolve("keys"), "");
+    cinch
+        .feed("a\n", "append", "--log=jobs", "--settle")
+        .failed(1, "cinch append: all lines are committed, and not settled yet: ");
+    Files.delete(store.resolve("keys"));
+    Files.createDirectory(store.resolve("keys"));
+    assertEquals("a\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());
+  }
+
   @Test
   void twoMachinesWithTheSameNameLoseNothing() throws Exception {
     Cinch cinch = Cinch.on(Cinch.quickStore(temp));
