@@ -340,7 +340,7 @@ class LauncherTest {
     assumeTrue(bash("command -v script").code() == 0, "no script(1) to play a terminal");
     Ran ran = run(List.of("script", "-qec", append, "/dev/null"));
     String shown = new String(ran.out(), StandardCharsets.UTF_8);
-    assertTrue(shown.contains("1 messages committed"), shown);
+    assertTrue(shown.contains("1 message committed"), shown);
   }
 
   @Test

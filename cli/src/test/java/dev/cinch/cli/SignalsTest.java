@@ -42,7 +42,7 @@ public class SignalsTest {
       append.ended(143);
       assertEquals(List.of(), append.rest());
       assertEquals(
-          "cinch append: stopped by SIGTERM before the end of the input: 1 messages committed\n",
+          "cinch append: stopped by SIGTERM before the end of the input: 1 message committed\n",
           append.err());
       Cinch cinch = served.cinch;
       assertEquals("one\n", cinch.run("cat", "--log=jobs", "--live").ended(0).out());

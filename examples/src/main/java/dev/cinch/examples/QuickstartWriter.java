@@ -164,7 +164,7 @@ public final class QuickstartWriter {
       var pending = new ArrayList<PendingReceipt>();
       for (Line line : todo) {
         byte[] m = line.message(number, sent++);
-        pending.add(session.submit(log, m, 0, m.length));
+        pending.add(session.submit(log, m));
       }
       var again = new ArrayList<Line>();
       for (int i = 0; i < pending.size(); i++) {

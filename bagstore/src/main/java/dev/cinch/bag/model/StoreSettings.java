@@ -237,14 +237,14 @@ public record StoreSettings(
   /** What cannot work about these settings, each a line for the user; empty if nothing. */
   public List<String> problems() {
     var problems = new ArrayList<String>();
-    within(problems, "bucket width", bucketWidthMs, 100, 3_600_000);
-    within(problems, "clock bound ahead", clockAheadMs, 1, 3_600_000);
-    within(problems, "clock bound behind", clockBehindMs, 1, 3_600_000);
-    within(problems, "timestamp distance", timestampDistanceMs, 1, 3_600_000);
-    within(problems, "slow append", slowAppendMs, 1, 3_600_000);
-    within(problems, "grace", graceMs, 1, 86_400_000);
-    within(problems, "longest lease", longestLeaseMs, 1, 86_400_000);
-    within(problems, "lease margin", leaseMarginMs, 0, 3_600_000);
+    within(problems, "bucket width", bucketWidthMs, 100, 3_600_000, "ms");
+    within(problems, "clock bound ahead", clockAheadMs, 1, 3_600_000, "ms");
+    within(problems, "clock bound behind", clockBehindMs, 1, 3_600_000, "ms");
+    within(problems, "timestamp distance", timestampDistanceMs, 1, 3_600_000, "ms");
+    within(problems, "slow append", slowAppendMs, 1, 3_600_000, "ms");
+    within(problems, "grace", graceMs, 1, 86_400_000, "ms");
+    within(problems, "longest lease", longestLeaseMs, 1, 86_400_000, "ms");
+    within(problems, "lease margin", leaseMarginMs, 0, 3_600_000, "ms");
     long needed = Math.max(clockAheadMs, clockBehindMs) + timestampDistanceMs + slowAppendMs;
     if (graceMs <= needed) {
       problems.add(
@@ -257,7 +257,7 @@ public record StoreSettings(
           "longest lease is %d ms; it must be above bucket width + grace + margins, %d ms, or no fence ends in time"
               .formatted(longestLeaseMs, lease));
     }
-    within(problems, "message limit", messageLimit, 1, MAX_MESSAGE_LIMIT);
+    within(problems, "message limit", messageLimit, 1, MAX_MESSAGE_LIMIT, "bytes");
     if ((fileMode & 0600) != 0600 || (fileMode & ~0777) != 0) {
       problems.add("file mode %o must let the owner read and write".formatted(fileMode));
     }
@@ -267,9 +267,11 @@ public record StoreSettings(
     return problems;
   }
 
-  private static void within(List<String> problems, String what, long value, long min, long max) {
+  private static void within(
+      List<String> problems, String what, long value, long min, long max, String unit) {
     if (value < min || value > max) {
-      problems.add("%s is %d; it must be from %d to %d".formatted(what, value, min, max));
+      problems.add(
+          "%s is %d %s; it must be from %d to %d %s".formatted(what, value, unit, min, max, unit));
     }
   }
 

@@ -221,6 +221,11 @@ public final class Session implements AutoCloseable {
    *
    * @throws MessageRefusedException as {@link #append}
    */
+  public PendingReceipt submit(Log log, byte[] payload) throws MessageRefusedException {
+    return submit(log, payload, 0, payload.length);
+  }
+
+  /** As {@link #submit(Log, byte[])}, with a part of an array. */
   public PendingReceipt submit(Log log, byte[] payload, int offset, int length)
       throws MessageRefusedException {
     return submit(log, payload, offset, length, true);

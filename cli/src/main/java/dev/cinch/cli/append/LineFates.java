@@ -143,7 +143,9 @@ final class LineFates {
 
   /** In words, where there may be more. */
   String soFar() {
-    return failed > 0 ? failures() : committed + " messages were committed";
+    return failed > 0
+        ? failures()
+        : committed + (committed == 1 ? " message was committed" : " messages were committed");
   }
 
   /** In words. */
@@ -158,7 +160,7 @@ final class LineFates {
 
   private String failures() {
     return failedLines.isEmpty()
-        ? committed + " messages committed"
+        ? committed + (committed == 1 ? " message committed" : " messages committed")
         : "%d of %d messages not appended (%s): %s"
             .formatted(failed, failed + committed, lines(failedLines, failed), firstReason);
   }

@@ -477,7 +477,7 @@ class AppendJobTest {
     run(job, silent);
     stopper.join();
     assertEquals(List.of("a"), committed);
-    assertEquals("1 messages committed", job.summary());
+    assertEquals("1 message committed", job.summary());
     var stopped = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
     stopped.stop();
     run(stopped, lines("b"));
