@@ -77,14 +77,14 @@ final class AppenderActor extends Actor {
       }
       int index = rng.below(writers.size());
       mine.active = true;
-      append(who, writers.get(index), index, rng.oneIn(4) ? rng.between(2, 5) : 1, mine);
+      append(me, who, writers.get(index), index, rng.oneIn(4) ? rng.between(2, 5) : 1, mine);
       mine.active = false;
       mine.awaiting = false;
       rest(me);
     } while (left > 0 && !(brief && rng.oneIn(2)));
   }
 
-  private void append(String who, LogWriter writer, int log, int count, Turn turn) {
+  private void append(SimProcess me, String who, LogWriter writer, int log, int count, Turn turn) {
     var attempts = new ArrayList<Attempt>();
     var pending = new ArrayList<PendingReceipt>();
     for (int i = 0; i < count; i++) {
@@ -93,7 +93,9 @@ final class AppenderActor extends Actor {
       try {
         a.submitted = true;
         byte[] payload = History.payload(a);
-        pending.add(writer.submit(LeaseStamp.NONE, payload, 0, payload.length, false));
+        // Of two threads, each has one batch at a time: it blocks for real whoever meets it.
+        long at = twoThreads ? LogWriter.CLOCK : asked(a, me);
+        pending.add(writer.submit(LeaseStamp.NONE, payload, 0, payload.length, false, at, null));
         attempts.add(a);
       } catch (MessageRefusedException e) {
         a.submitted = false;

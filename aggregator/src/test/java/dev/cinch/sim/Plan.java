@@ -339,7 +339,7 @@ record Plan(
         .bucketWidth(Duration.ofMillis(widthMs))
         .grace(Duration.ofMillis(graceMs))
         .clockBound(bound)
-        .timestampDistance(bound)
+        .timestampDistance(seed % 4 == 1 ? Duration.ofMillis(graceMs - 2 * BOUND_MS - 1) : bound)
         .slowAppend(bound)
         .longestLease(Duration.ofSeconds(12))
         .leaseMargin(Duration.ofMillis(MARGIN_MS))
