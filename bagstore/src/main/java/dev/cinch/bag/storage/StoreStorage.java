@@ -126,14 +126,17 @@ public interface StoreStorage {
   /** A draft that is finished; looks then whether the store is the same. */
   default Draft draft(Path place, byte[] content) throws IOException {
     Draft draft = draft(place);
+    boolean whole = false;
     try {
       draft.write(ByteBuffer.wrap(content));
       draft.finish();
       requireSame();
+      whole = true;
       return draft;
-    } catch (IOException | RuntimeException e) {
-      draft.close();
-      throw e;
+    } finally {
+      if (!whole) { // also for want of memory
+        draft.close();
+      }
     }
   }
 
