@@ -155,7 +155,15 @@ class HorizonRulesTest {
       seen.addAll(there);
     }
     assertEquals(1, seen.size());
-    horizon.advance(to, OptionalLong.empty());
+    full.arm(
+        1,
+        Fault.ERROR_BEFORE,
+        op -> op.kind() == Kind.WRITE && op.path().toString().contains("/records/"));
+    rig.time.advanceMs(60_000);
+    long further = horizon.reachable();
+    assertThrows(IOException.class, () -> horizon.advance(further, OptionalLong.empty()));
+    assertEquals(2, rig.disk.view(Rig.BOB).list(intents).size(), "one that reaches no further");
+    horizon.advance(further, OptionalLong.empty());
     assertEquals(List.of(), rig.disk.view(Rig.BOB).list(intents));
     assertEquals(List.of("m"), live(bob()));
   }

@@ -27,7 +27,6 @@ import dev.cinch.cli.lease.LeaseOptions;
 import dev.cinch.cli.lease.LeasePlace;
 import dev.cinch.cli.lease.WaitOption;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -174,9 +173,6 @@ public final class AppendCommand implements Callable<Integer> {
       description = "The inputs, in this order; standard input if it is - or left out.")
   List<String> files;
 
-  /** The times that lines say; made once the options are known. */
-  private TimeField times = new TimeField(null, SystemTime.INSTANCE);
-
   /** The highest timestamp of what is in the log. */
   private long latest = Long.MIN_VALUE;
 
@@ -209,7 +205,6 @@ public final class AppendCommand implements Callable<Integer> {
     if (nul && whole) {
       throw new Misuse("with --whole nothing ends a line: leave out -0");
     }
-    times = new TimeField(timeField, store.time());
     var time = new StoppableTime(store.time(), io.stop());
     Store opened = Store.open(store.store, store.environment(time));
     if (!isLeased) {
@@ -314,16 +309,9 @@ public final class AppendCommand implements Callable<Integer> {
           job(
               target,
               writer,
-              (bytes, offset, n, behind) ->
+              (bytes, offset, n, at, behind) ->
                   AppendJob.Pending.of(
-                      writer.submit(
-                          LeaseStamp.NONE,
-                          bytes,
-                          offset,
-                          n,
-                          true,
-                          times.of(bytes, offset, n),
-                          null)),
+                      writer.submit(LeaseStamp.NONE, bytes, offset, n, true, at, null)),
               Optional.empty());
       run(job, in);
       return tell(job, null);
@@ -355,12 +343,7 @@ public final class AppendCommand implements Callable<Integer> {
         json ? io.output() : null,
         resumption.orElse(null),
         new GivingUp(store.time(), giveUp, writer::giveUp),
-        times);
-  }
-
-  /** What lines say of their times. */
-  TimeField times() {
-    return times;
+        timeField == null ? null : new TimeField(timeField, store.time()));
   }
 
   /** That a log was removed; null as far as can be seen. */
@@ -395,18 +378,12 @@ public final class AppendCommand implements Callable<Integer> {
     boolean stopped = io.stop().requested() && !job.ended();
     latest = job.fates().latest();
     boolean incomplete = job.fates().failed() + job.fates().unknown() > 0 || job.lost();
-    String moved = times.summary();
-    if (stopped
-        || incomplete
-        || unreleased != null
-        || job.fates().earlier() > 0
-        || !moved.isEmpty()
-        || io.terminal()) {
+    boolean notable = unreleased != null || job.fates().earlier() > 0 || job.moved();
+    if (stopped || incomplete || notable || io.terminal()) {
       io.say(
           NAME,
           (stopped ? "stopped by " + io.stop().name() + " before the end of the input: " : "")
               + job.summary()
-              + moved
               + (unreleased == null ? "" : "; " + unreleased));
     }
     if (job.hangs()) {

@@ -38,7 +38,7 @@ final class AppendJob {
   private final ReentrantLock taking = new ReentrantLock();
   private final ReentrantLock telling = new ReentrantLock();
   private final GivingUp patience;
-  private final TimeField times;
+  private final @Nullable TimeField times;
   private boolean hangs;
   private volatile boolean abandoned;
   private volatile long told;
@@ -95,9 +95,10 @@ final class AppendJob {
   @FunctionalInterface
   interface Submitter {
     /**
+     * @param at the timestamp that it is to have, as {@link dev.cinch.bag.write.LogWriter} takes it
      * @param behind what it is to follow, or to be rejected; null: nothing
      */
-    Pending submit(byte[] bytes, int offset, int length, @Nullable Pending behind)
+    Pending submit(byte[] bytes, int offset, int length, long at, @Nullable Pending behind)
         throws MessageRefusedException;
   }
 
@@ -116,7 +117,7 @@ final class AppendJob {
    * @param resumption what was appended before; null: the input is appended from its beginning, and
    *     never resumed
    * @param patience with messages whose fates do not come
-   * @param times that lines say
+   * @param times that lines say; null: the clock gives all
    */
   AppendJob(
       Submitter submitter,
@@ -125,7 +126,7 @@ final class AppendJob {
       @Nullable Output receipts,
       @Nullable Resumption resumption,
       GivingUp patience,
-      TimeField times) {
+      @Nullable TimeField times) {
     this.patience = patience;
     this.times = times;
     this.resumption = resumption;
@@ -298,8 +299,12 @@ final class AppendJob {
       return behind;
     }
     try {
+      int length = Math.toIntExact(lines.length(i));
+      if (times != null) {
+        sent.said()[i] = times.of(lines.bytes, lines.start(i), length);
+      }
       Pending pending =
-          submitter.submit(lines.bytes, lines.start(i), Math.toIntExact(lines.length(i)), behind);
+          submitter.submit(lines.bytes, lines.start(i), length, sent.said()[i], behind);
       sent.pending()[i] = pending;
       return resumption == null ? null : pending;
     } catch (MessageRefusedException e) {
@@ -426,8 +431,9 @@ final class AppendJob {
       return;
     }
     if (fate instanceof Receipt.Committed c) {
-      LineReader.Lines lines = sent.lines();
-      times.committed(lines.bytes, lines.start(i), (int) lines.length(i), c.timestamp());
+      if (times != null) {
+        times.committed(sent.said()[i], c.timestamp());
+      }
       fates.committed(line, c, false);
       return;
     }
@@ -486,11 +492,17 @@ final class AppendJob {
     return lostWhy != null;
   }
 
+  /** Whether messages have other times than their lines say. */
+  boolean moved() {
+    return times != null && !times.summary().isEmpty();
+  }
+
   /** One line about what became of the input. */
   String summary() {
     String why = lostWhy;
     boolean some = fates.failed() + fates.unknown() > 0;
     return fates.summary()
+        + (times == null ? "" : times.summary())
         + (why == null
             ? ""
             : some ? "; no more input was taken" : ", no more input was taken: " + why);

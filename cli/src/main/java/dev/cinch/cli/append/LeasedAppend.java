@@ -179,16 +179,10 @@ final class LeasedAppend {
   }
 
   private AppendJob.Submitter submitting(Session session) {
-    return (bytes, offset, length, behind) ->
+    return (bytes, offset, length, at, behind) ->
         AppendJob.Pending.of(
             session.submit(
-                target,
-                bytes,
-                offset,
-                length,
-                true,
-                command.times().of(bytes, offset, length),
-                behind == null ? null : behind.receipt()));
+                target, bytes, offset, length, true, at, behind == null ? null : behind.receipt()));
   }
 
   /** What stands in the log under all the leases, once that is settled. */
@@ -254,7 +248,6 @@ final class LeasedAppend {
     return new LeasedLines(
         session,
         target,
-        command.times(),
         stoppable,
         wait,
         () -> {

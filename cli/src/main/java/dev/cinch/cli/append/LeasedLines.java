@@ -24,7 +24,6 @@ final class LeasedLines implements AppendJob.Submitter {
 
   private final Session session;
   private final Log target;
-  private final TimeField times;
   private final TimeSource time;
   private final long waitNanos;
   private final Taking taking;
@@ -48,14 +47,12 @@ final class LeasedLines implements AppendJob.Submitter {
   LeasedLines(
       Session session,
       Log target,
-      TimeField times,
       TimeSource time,
       Duration wait,
       Taking taking,
       Consumer<String> notice) {
     this.session = session;
     this.target = target;
-    this.times = times;
     this.time = time;
     this.waitNanos = wait.toNanos();
     this.taking = taking;
@@ -64,7 +61,7 @@ final class LeasedLines implements AppendJob.Submitter {
 
   @Override
   public AppendJob.Pending submit(
-      byte[] bytes, int offset, int length, AppendJob.@Nullable Pending behind)
+      byte[] bytes, int offset, int length, long at, AppendJob.@Nullable Pending behind)
       throws MessageRefusedException {
     PendingReceipt follows = behind == null ? null : behind.receipt();
     long start = time.monotonicNanos();
@@ -72,8 +69,7 @@ final class LeasedLines implements AppendJob.Submitter {
       long before = taken();
       try {
         return AppendJob.Pending.of(
-            session.submit(
-                target, bytes, offset, length, true, times.of(bytes, offset, length), follows));
+            session.submit(target, bytes, offset, length, true, at, follows));
       } catch (MessageRefusedException e) {
         if (e.isForGood()) {
           throw e;

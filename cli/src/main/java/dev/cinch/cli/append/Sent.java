@@ -1,13 +1,16 @@
 package dev.cinch.cli.append;
 
 import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.write.LogWriter;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** Lines of one read and what was said when they were handed over. */
+/** Lines of one read, the times that they say, and what was said when they were handed over. */
 record Sent(
     LineReader.Lines lines,
     AppendJob.@Nullable Pending[] pending,
     @Nullable String[] why,
+    long[] said,
     @Nullable Receipt[] before) {
   static final Sent END = of(new LineReader.Lines(new byte[0], 0), new @Nullable Receipt[0]);
 
@@ -16,7 +19,10 @@ record Sent(
    */
   static Sent of(LineReader.Lines lines, @Nullable Receipt[] before) {
     int n = lines.count();
-    return new Sent(lines, new AppendJob.@Nullable Pending[n], new @Nullable String[n], before);
+    var said = new long[n];
+    Arrays.fill(said, LogWriter.CLOCK);
+    return new Sent(
+        lines, new AppendJob.@Nullable Pending[n], new @Nullable String[n], said, before);
   }
 
   @Nullable Receipt earlier(int i) {

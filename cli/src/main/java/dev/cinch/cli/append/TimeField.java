@@ -8,7 +8,6 @@ import dev.cinch.cli.base.TimeText;
 import dev.cinch.cli.base.Words;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The time that a line says of itself in a field of the JSON object that it is, and how many lines
@@ -24,26 +23,23 @@ final class TimeField {
 
   private static final double MICROS_PER_SECOND = 1e6;
 
-  private final @Nullable String name;
+  private final String name;
   private final TimeText text;
   private long none;
   private long moved;
   private long furthest;
 
   /**
-   * @param name the field's; null: the clock says all times
+   * @param name the field's
    * @param clock that of the machine
    */
-  TimeField(@Nullable String name, TimeSource clock) {
+  TimeField(String name, TimeSource clock) {
     this.name = name;
     this.text = TimeText.of(clock);
   }
 
   /** What a line says, in nanoseconds since the Unix epoch; the clock's if it says nothing. */
   long of(byte[] bytes, int offset, int length) {
-    if (name == null) {
-      return LogWriter.CLOCK;
-    }
     try (JsonParser in = JSON.createParser(bytes, offset, length)) {
       if (in.nextToken() != JsonToken.START_OBJECT) {
         return LogWriter.CLOCK;
@@ -74,11 +70,7 @@ final class TimeField {
   }
 
   /** A line is in the log; counts it if its message's time is not what it says. */
-  void committed(byte[] bytes, int offset, int length, long timestamp) {
-    if (name == null) {
-      return;
-    }
-    long own = of(bytes, offset, length);
+  void committed(long own, long timestamp) {
     if (own == LogWriter.CLOCK) {
       none++;
       return;

@@ -238,7 +238,7 @@ public final class GrantDirectory {
     try {
       alone = file.tryLock() != null;
     } catch (OverlappingFileLockException e) {
-      alone = false; // of this process
+      // Of this process.
     } finally {
       if (!alone) {
         file.close();

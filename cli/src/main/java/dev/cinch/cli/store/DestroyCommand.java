@@ -1,6 +1,5 @@
 package dev.cinch.cli.store;
 
-import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Names;
@@ -83,7 +82,7 @@ public final class DestroyCommand implements Callable<Integer> {
     boolean whole = Files.exists(layout.settings());
     boolean begun = !whole && Files.exists(layout.destroyed());
     boolean left = !whole && !begun && isLeftOfRm(layout.logs());
-    Store store = begun || left ? null : opened(root);
+    Store store = begun || left ? null : StoreOptions.open(root, SystemTime.INSTANCE);
     refuseUnderLeases(store);
     String name = String.valueOf(root.getFileName());
     Confirmation.ask(io, name, yes, "This deletes all logs of the store " + root + " for good.");
@@ -118,17 +117,6 @@ public final class DestroyCommand implements Callable<Integer> {
           line -> line.text("directory", root.toString()).number("deleted", sweep.deleted));
     }
     return ExitCode.GOOD;
-  }
-
-  private static @Nullable Store opened(Path root) throws IOException {
-    try {
-      return StoreOptions.open(root, SystemTime.INSTANCE);
-    } catch (NotAStoreException e) {
-      if (e.lost()) {
-        throw e;
-      }
-      throw new NotAStoreException(root + " is not a Cinch store: it has no store.json");
-    }
   }
 
   private static void refuseUnderLeases(@Nullable Store store) throws IOException {

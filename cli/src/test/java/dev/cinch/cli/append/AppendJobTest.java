@@ -37,7 +37,6 @@ import org.junit.jupiter.api.Timeout;
 /** What becomes of messages that are rejected, and of receipts while the input goes on. */
 @Timeout(600)
 class AppendJobTest {
-  private static final TimeField NO_TIMES = new TimeField(null, SystemTime.INSTANCE);
   private static final DataFileName FILE = new DataFileName(new MachineName("m"), new Id(1, 2));
 
   private final List<String> submitted = new ArrayList<>();
@@ -47,7 +46,7 @@ class AppendJobTest {
 
   /** Rejects each message as often as {@link #rejections} says. */
   private synchronized AppendJob.Pending submit(
-      byte[] bytes, int offset, int length, AppendJob.@Nullable Pending behind)
+      byte[] bytes, int offset, int length, long at, AppendJob.@Nullable Pending behind)
       throws MessageRefusedException {
     String text = new String(bytes, offset, length, StandardCharsets.UTF_8);
     if (text.equals("never")) {
@@ -71,7 +70,7 @@ class AppendJobTest {
 
   @Test
   void nothingRejectedKeepsTheOrder() throws Exception {
-    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
     run(job, lines("a", "b", "c"));
     assertEquals(List.of("a", "b", "c"), committed);
     assertEquals(committed, submitted);
@@ -86,7 +85,7 @@ class AppendJobTest {
     rejections.put("d", AppendJob.RESENDS + 1);
     var bytes = new ByteArrayOutputStream();
     var job =
-        new AppendJob(this::submit, 100, () -> null, new Output(bytes), null, forEver(), NO_TIMES);
+        new AppendJob(this::submit, 100, () -> null, new Output(bytes), null, forEver(), null);
     run(job, lines("a", "b", "c", "d", "e", "never"));
     assertEquals(List.of("a", "e", "b", "c"), committed);
     assertEquals(4, job.fates().committed());
@@ -115,7 +114,7 @@ class AppendJobTest {
     }
 
     private AppendJob.Pending submit(
-        byte[] bytes, int offset, int length, AppendJob.@Nullable Pending behind) {
+        byte[] bytes, int offset, int length, long at, AppendJob.@Nullable Pending behind) {
       char kind = (char) bytes[offset];
       long timestamp = ++clock;
       return () -> {
@@ -155,8 +154,7 @@ class AppendJobTest {
     var disk = new FullDisk(false);
     var bytes = new ByteArrayOutputStream();
     var job =
-        new AppendJob(
-            disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2), NO_TIMES);
+        new AppendJob(disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2), null);
     run(job, lines("c", "r", "r"));
     assertTrue(job.gaveUp());
     assertFalse(job.hangs());
@@ -177,8 +175,7 @@ class AppendJobTest {
     var disk = new FullDisk(true);
     var bytes = new ByteArrayOutputStream();
     var job =
-        new AppendJob(
-            disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2), NO_TIMES);
+        new AppendJob(disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2), null);
     run(job, lines("r", "r"));
     assertTrue(job.hangs());
     assertEquals(
@@ -190,12 +187,12 @@ class AppendJobTest {
 
   /** A message that is in the log only if the one before is, as the library has it. */
   private AppendJob.Pending chained(
-      byte[] bytes, int offset, int length, AppendJob.@Nullable Pending behind)
+      byte[] bytes, int offset, int length, long at, AppendJob.@Nullable Pending behind)
       throws MessageRefusedException {
     if (behind != null && behind.await() instanceof Receipt.Rejected) {
       return () -> new Receipt.Rejected(0, "what it follows is not there");
     }
-    return submit(bytes, offset, length, behind);
+    return submit(bytes, offset, length, at, behind);
   }
 
   /** One line a read. */
@@ -241,15 +238,14 @@ class AppendJobTest {
         rejections.put("line " + i, 1 + i % AppendJob.RESENDS);
       }
     }
-    var job =
-        new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver(), NO_TIMES);
+    var job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver(), null);
     run(job, reads(all));
     assertEquals(all, committed);
     assertEquals(1_000, job.fates().committed());
     committed.clear();
     rejections.put("line 40", 1);
     rejections.put("line 41", 2);
-    job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver(), NO_TIMES);
+    job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver(), null);
     run(job, lines(all.toArray(String[]::new)));
     assertEquals(all, committed, "of one read");
   }
@@ -260,7 +256,7 @@ class AppendJobTest {
     for (InputStream in : List.of(lines("a", "b", "c"), reads(List.of("a", "b", "c", "d", "e")))) {
       committed.clear();
       var job =
-          new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver(), NO_TIMES);
+          new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver(), null);
       run(job, in);
       assertEquals(List.of("a"), committed);
       assertEquals(1, job.fates().committed());
@@ -288,13 +284,7 @@ class AppendJobTest {
     var bytes = new ByteArrayOutputStream();
     var job =
         new AppendJob(
-            this::submit,
-            100,
-            () -> "it was removed",
-            new Output(bytes),
-            null,
-            forEver(),
-            NO_TIMES);
+            this::submit, 100, () -> "it was removed", new Output(bytes), null, forEver(), null);
     run(job, new SequenceInputStream(lines("a", "b"), silent));
     over.countDown();
     assertEquals(
@@ -347,9 +337,7 @@ class AppendJobTest {
             return -1;
           }
         };
-    run(
-        new AppendJob(this::submit, 100, () -> null, new Output(out), null, forEver(), NO_TIMES),
-        in);
+    run(new AppendJob(this::submit, 100, () -> null, new Output(out), null, forEver(), null), in);
     assertEquals(List.of("a"), committed);
   }
 
@@ -380,8 +368,7 @@ class AppendJobTest {
             return 1;
           }
         };
-    var job =
-        new AppendJob(this::submit, 100, () -> null, new Output(full), null, forEver(), NO_TIMES);
+    var job = new AppendJob(this::submit, 100, () -> null, new Output(full), null, forEver(), null);
     var e = assertThrows(Output.ClosedException.class, () -> run(job, endless));
     assertTrue(e.brokenPipe());
   }
@@ -404,7 +391,7 @@ class AppendJobTest {
             return line.length;
           }
         };
-    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
     run(job, endless);
     assertTrue(job.lost());
     assertEquals(List.of("a", "a"), committed);
@@ -416,7 +403,7 @@ class AppendJobTest {
   /** One that is refused for a moment only would leave a gap. */
   @Test
   void nothingBehindARefusedMessageIsAppended() throws Exception {
-    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
     run(job, lines("a", "never", "b", "c"));
     assertEquals(List.of("a"), committed);
     assertEquals(
@@ -426,11 +413,11 @@ class AppendJobTest {
 
   @Test
   void itIsKnownWhetherAllOfTheInputWasTaken() throws Exception {
-    var whole = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
+    var whole = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
     run(whole, lines("a"));
     whole.stop(); // too late to keep anything out
     assertTrue(whole.ended());
-    var refused = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
+    var refused = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
     refused.stop();
     run(refused, lines("b"));
     assertFalse(refused.ended());
@@ -462,7 +449,7 @@ class AppendJobTest {
             return -1;
           }
         };
-    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
     var stopper =
         new Thread(
             () -> {
@@ -478,7 +465,7 @@ class AppendJobTest {
     stopper.join();
     assertEquals(List.of("a"), committed);
     assertEquals("1 message committed", job.summary());
-    var stopped = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
+    var stopped = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
     stopped.stop();
     run(stopped, lines("b"));
     assertEquals(0, stopped.fates().committed());
@@ -499,14 +486,14 @@ class AppendJobTest {
   @Test
   void inputThatBreaksOffDoesNotHideWhatWasCommitted() {
     rejections.put("c", AppendJob.RESENDS + 1);
-    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
     var e = assertThrows(IOException.class, () -> run(job, failing("a", "b")));
     assertEquals(
         new Failure(
             ExitCode.UNAVAILABLE,
             "the input could not be read (Input/output error); 2 messages were committed"),
         Failure.of(e));
-    var other = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), NO_TIMES);
+    var other = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
     e = assertThrows(IOException.class, () -> run(other, failing("a", "b", "c")));
     assertEquals(
         "the input could not be read (Input/output error);"
@@ -520,14 +507,14 @@ class AppendJobTest {
   @Test
   void anErrorForWantOfMemoryDoesNotHideWhatWasCommitted() {
     AppendJob.Submitter poor =
-        (bytes, offset, length, behind) -> {
-          AppendJob.Pending pending = submit(bytes, offset, length, behind);
+        (bytes, offset, length, at, behind) -> {
+          AppendJob.Pending pending = submit(bytes, offset, length, at, behind);
           if (bytes[offset] == 'c') {
             throw new OutOfMemoryError("Java heap space");
           }
           return pending;
         };
-    var job = new AppendJob(poor, 100, () -> null, null, null, forEver(), NO_TIMES);
+    var job = new AppendJob(poor, 100, () -> null, null, null, forEver(), null);
     var e = assertThrows(IOException.class, () -> run(job, lines("a", "b", "c", "d")));
     assertEquals(
         new Failure(
@@ -541,15 +528,15 @@ class AppendJobTest {
   @Test
   void anErrorWhileAFateIsWaitedForDoesNotHideWhatWasCommitted() {
     AppendJob.Submitter poor =
-        (bytes, offset, length, behind) -> {
-          AppendJob.Pending pending = submit(bytes, offset, length, behind);
+        (bytes, offset, length, at, behind) -> {
+          AppendJob.Pending pending = submit(bytes, offset, length, at, behind);
           return bytes[offset] == 'a'
               ? pending
               : () -> {
                 throw new OutOfMemoryError("Java heap space");
               };
         };
-    var job = new AppendJob(poor, 100, () -> null, null, null, forEver(), NO_TIMES);
+    var job = new AppendJob(poor, 100, () -> null, null, null, forEver(), null);
     var e = assertThrows(IOException.class, () -> run(job, lines("a", "b")));
     assertTrue(String.valueOf(e.getMessage()).endsWith("and more may be committed"), e.toString());
     assertTrue(String.valueOf(e.getMessage()).startsWith("out of memory"), e.toString());

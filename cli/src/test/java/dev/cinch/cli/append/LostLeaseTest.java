@@ -12,6 +12,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.session.Session;
+import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.cli.Main;
 import dev.cinch.cli.Served;
@@ -146,14 +147,14 @@ class LostLeaseTest {
             new LeasedLines(
                 session,
                 store.log(new LogName("jobs")),
-                new TimeField(null, time),
                 time,
                 Duration.ofHours(1),
                 () -> fail("the lease is held"),
                 line -> fail(line));
         int length = store.context().settings().messageLimit() + 1;
         assertThrows(
-            MessageRefusedException.class, () -> lines.submit(new byte[length], 0, length, null));
+            MessageRefusedException.class,
+            () -> lines.submit(new byte[length], 0, length, LogWriter.CLOCK, null));
       }
     }
   }

@@ -41,11 +41,16 @@ final class SigningKeyTest {
 
   @Test
   void aFullDiskIsToldWithTheNameOfTheKeyAndLeavesNone() throws Exception {
-    var tiny = Configuration.unix().toBuilder().setBlockSize(8).setMaxSize(32).build();
+    var tiny =
+        Configuration.unix().toBuilder()
+            .setWorkingDirectory("/keys")
+            .setBlockSize(8)
+            .setMaxSize(32)
+            .build();
     try (FileSystem disk = Jimfs.newFileSystem(tiny)) {
-      Path file = disk.getPath("/work/key");
+      Path file = disk.getPath("/keys/key");
       var e = assertThrows(FileSystemException.class, () -> SigningKey.loadOrCreate(file));
-      assertEquals("/work/key", e.getFile());
+      assertEquals("/keys/key", e.getFile());
       try (Stream<Path> left = Files.list(file.getParent())) {
         assertEquals(0, left.count());
       }
