@@ -146,19 +146,20 @@ class HorizonRulesTest {
     var seen = new HashSet<String>();
     for (int i = 0; i < 3; i++) {
       full.arm(
-          1,
-          Fault.ERROR_BEFORE,
-          op -> op.kind() == Kind.WRITE && op.path().toString().contains("/records/"));
+          1, Fault.ERROR_BEFORE, op -> op.kind() == Kind.CREATE && op.path().endsWith("prelock"));
       assertThrows(IOException.class, () -> horizon.advance(to, OptionalLong.empty()));
       List<String> there = rig.disk.view(Rig.BOB).list(intents);
       assertEquals(1, there.size());
       seen.addAll(there);
     }
     assertEquals(1, seen.size());
+    full.unlink(intents.resolve(List.copyOf(seen).get(0)));
     full.arm(
-        1,
-        Fault.ERROR_BEFORE,
-        op -> op.kind() == Kind.WRITE && op.path().toString().contains("/records/"));
+        1, Fault.ERROR_BEFORE, op -> op.kind() == Kind.CREATE && op.path().endsWith("prelock"));
+    assertThrows(IOException.class, () -> horizon.advance(to, OptionalLong.empty()));
+    assertEquals(1, rig.disk.view(Rig.BOB).list(intents).size(), "one that is gone covers nothing");
+    full.arm(
+        1, Fault.ERROR_BEFORE, op -> op.kind() == Kind.CREATE && op.path().endsWith("prelock"));
     rig.time.advanceMs(60_000);
     long further = horizon.reachable();
     assertThrows(IOException.class, () -> horizon.advance(further, OptionalLong.empty()));
