@@ -210,7 +210,13 @@ public final class AppendCommand implements Callable<Integer> {
     if (!isLeased) {
       refuseWhereLeasesAreRequired(opened);
     }
-    long unused = opened.context().checkedNow(); // before the first line is read and lost
+    long now = opened.context().checkedNow(); // before the first line is read and lost
+    if (since != null && since.nanos() > now) {
+      throw new Misuse(
+          "--since "
+              + Moment.text(since.nanos())
+              + " is in the future: all lines would go in again");
+    }
     try (var in = new Inputs(files, io.in())) {
       in.check();
       Log target = create.open(opened, log, NAME, io);

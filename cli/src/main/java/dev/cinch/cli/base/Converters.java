@@ -143,7 +143,7 @@ public final class Converters {
     return text -> {
       try {
         return parser.apply(text);
-      } catch (IllegalArgumentException e) {
+      } catch (IllegalArgumentException | Misuse e) {
         throw new TypeConversionException(String.valueOf(e.getMessage()));
       }
     };

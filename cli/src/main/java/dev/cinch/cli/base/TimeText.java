@@ -11,8 +11,9 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.LocalTime;
-import java.time.ZoneId;
 import java.time.ZoneOffset;
+import java.time.zone.ZoneOffsetTransition;
+import java.time.zone.ZoneRules;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -43,21 +44,21 @@ public final class TimeText {
   private static final String LAST = IsoTime.second(Long.MAX_VALUE / NANOS) + "Z";
 
   private final Supplier<Instant> clock;
-  private final Supplier<ZoneId> zone;
+  private final Supplier<ZoneRules> zone;
   private volatile @Nullable Instant now;
 
   /**
    * @param clock the wall clock, looked at once, when a time refers to it
-   * @param zone the zone of times that name none
+   * @param zone the zone of times that name none, or Misuse if it is not known
    */
-  TimeText(Supplier<Instant> clock, Supplier<ZoneId> zone) {
+  TimeText(Supplier<Instant> clock, Supplier<ZoneRules> zone) {
     this.clock = clock;
     this.zone = zone;
   }
 
   /** With this clock and the process's zone, which the variable {@code TZ} sets. */
   public static TimeText of(TimeSource time) {
-    return new TimeText(() -> instant(time.wallNanos()), ZoneId::systemDefault);
+    return new TimeText(() -> instant(time.wallNanos()), () -> LocalZone.of(System.getenv("TZ")));
   }
 
   /**
@@ -65,6 +66,7 @@ public final class TimeText {
    *
    * @throws IllegalArgumentException if it is none, in one line that gives examples; or none that a
    *     timestamp can be, in one line that gives the range
+   * @throws Misuse if the zone is asked for and not known
    */
   public Moment parse(String text) {
     try {
@@ -89,9 +91,9 @@ public final class TimeText {
   private Instant instant(String text) {
     return switch (text) {
       case "now" -> now();
-      case "yesterday" -> midnight(today().minusDays(1));
-      case "today" -> midnight(today());
-      case "tomorrow" -> midnight(today().plusDays(1));
+      case "yesterday" -> midnight(today(zone.get()).minusDays(1), zone.get());
+      case "today" -> midnight(today(zone.get()), zone.get());
+      case "tomorrow" -> midnight(today(zone.get()).plusDays(1), zone.get());
       default -> written(text);
     };
   }
@@ -115,14 +117,16 @@ public final class TimeText {
     String date = calendar.group(1);
     String time = calendar.group(2);
     String offset = calendar.group(3);
-    ZoneId where =
+    ZoneRules where =
         offset == null
             ? zone.get()
-            : offset.equalsIgnoreCase("Z") ? ZoneOffset.UTC : ZoneOffset.of(offset);
-    LocalDate day = date == null ? now().atZone(where).toLocalDate() : LocalDate.parse(date);
-    return time == null
-        ? day.atStartOfDay(where).toInstant() // not 00:00 where that hour is left out
-        : LocalDateTime.of(day, LocalTime.parse(time)).atZone(where).toInstant();
+            : (offset.equalsIgnoreCase("Z") ? ZoneOffset.UTC : ZoneOffset.of(offset)).getRules();
+    LocalDate day = date == null ? today(where) : LocalDate.parse(date);
+    if (time == null) {
+      return midnight(day, where);
+    }
+    var local = LocalDateTime.of(day, LocalTime.parse(time));
+    return local.toInstant(where.getOffset(local));
   }
 
   /** Seconds, milliseconds, microseconds or nanoseconds: whichever gives a year from 1973 on. */
@@ -148,12 +152,16 @@ public final class TimeText {
     return known;
   }
 
-  private LocalDate today() {
-    return now().atZone(zone.get()).toLocalDate();
+  private LocalDate today(ZoneRules where) {
+    return now().atOffset(where.getOffset(now())).toLocalDate();
   }
 
-  private Instant midnight(LocalDate day) {
-    return day.atStartOfDay(zone.get()).toInstant();
+  /** Not 00:00 where that hour is left out. */
+  private static Instant midnight(LocalDate day, ZoneRules where) {
+    ZoneOffsetTransition change = where.getTransition(day.atStartOfDay());
+    return change != null && change.isGap()
+        ? change.getInstant()
+        : day.atStartOfDay().toInstant(where.getOffset(day.atStartOfDay()));
   }
 
   private static Instant instant(long nanos) {

@@ -19,7 +19,6 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
-import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -31,7 +30,8 @@ final class TextFuzzTest {
   private static final long BUFFERS = 1 << 20;
 
   private static final TimeText TIMES =
-      new TimeText(() -> Instant.ofEpochSecond(1_795_476_600L), () -> ZoneId.of("Europe/Berlin"));
+      new TimeText(
+          () -> Instant.ofEpochSecond(1_795_476_600L), () -> LocalZone.of("Europe/Berlin"));
 
   @FuzzTest
   void timesAndDurations(byte[] data) {

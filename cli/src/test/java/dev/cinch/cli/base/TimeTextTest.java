@@ -9,7 +9,6 @@ import dev.cinch.cli.base.Converters.Moment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.ZoneId;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -31,7 +30,7 @@ final class TimeTextTest {
   }
 
   private static String read(String text, String zone) {
-    return Moment.text(new TimeText(() -> NOW, () -> ZoneId.of(zone)).parse(text).nanos());
+    return Moment.text(new TimeText(() -> NOW, () -> LocalZone.of(zone)).parse(text).nanos());
   }
 
   @ParameterizedTest
@@ -143,7 +142,7 @@ final class TimeTextTest {
   void allTimesOfACommandLineHaveOneNow() {
     var looks = new AtomicInteger();
     var times =
-        new TimeText(() -> NOW.plusSeconds(looks.getAndIncrement()), () -> ZoneId.of("UTC"));
+        new TimeText(() -> NOW.plusSeconds(looks.getAndIncrement()), () -> LocalZone.of("UTC"));
     assertEquals(0, looks.get(), "what names no now asks for none");
     assertEquals(times.parse("now"), times.parse("now"));
   }
