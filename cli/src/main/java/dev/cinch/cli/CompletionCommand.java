@@ -26,6 +26,7 @@ record CompletionCommand(Io io) implements Callable<Integer> {
   public Integer call() throws IOException {
     try (Output out = io.output();
         InputStream names = Main.class.getResourceAsStream("completion.bash")) {
+      out.ifClosed(ExitCode.GOOD);
       out.text(AutoComplete.bash("cinch", Commands.all(io)));
       Objects.requireNonNull(names).transferTo(out);
     }

@@ -1,5 +1,6 @@
 package dev.cinch.cli.lease;
 
+import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
@@ -32,6 +33,11 @@ abstract class LeaseListing extends LeaseRequest.OfCell {
 
   LeaseListing(Io io) {
     super(io);
+  }
+
+  @Override
+  int ifClosed() {
+    return ExitCode.GOOD;
   }
 
   /**

@@ -56,6 +56,11 @@ abstract class LeaseRequest implements Callable<Integer> {
 
   abstract void ask(LeaseClient client, Printer printer) throws Exception;
 
+  /** See {@link Output#ifClosed}: that nobody reads an answer matters unless it changes nothing. */
+  int ifClosed() {
+    return ExitCode.UNAVAILABLE;
+  }
+
   @Override
   public final Integer call() throws Exception {
     LeasePlace place = place();
@@ -63,6 +68,7 @@ abstract class LeaseRequest implements Callable<Integer> {
     try (Output out = io.output();
         LeaseClient client =
             LeaseClient.open(place, server.credentials.get(), opened, SystemTime.INSTANCE)) {
+      out.ifClosed(ifClosed());
       return answer(client, out::line);
     }
   }

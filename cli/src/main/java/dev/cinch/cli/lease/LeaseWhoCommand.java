@@ -1,5 +1,6 @@
 package dev.cinch.cli.lease;
 
+import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Words;
@@ -36,6 +37,11 @@ final class LeaseWhoCommand extends LeaseRequest.OfCell {
 
   LeaseWhoCommand(Io io) {
     super(io);
+  }
+
+  @Override
+  int ifClosed() {
+    return ExitCode.GOOD;
   }
 
   @Override

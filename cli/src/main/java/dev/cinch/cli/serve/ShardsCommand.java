@@ -82,6 +82,7 @@ public final class ShardsCommand implements Callable<Integer> {
     }
     ShardServers shards = StoreShards.look(opened.context()).servers();
     try (Output out = io.output()) {
+      out.ifClosed(ExitCode.GOOD);
       if (json.json) {
         print(shards, new JsonLines(out));
       } else {

@@ -201,6 +201,7 @@ public final class TokenCommand {
       var rows = new ArrayList<List<String>>();
       rows.add(HEAD);
       try (Output out = io.output()) {
+        out.ifClosed(ExitCode.GOOD);
         for (Token t : file.read()) {
           if (json.json) {
             print(t, new JsonLines(out));

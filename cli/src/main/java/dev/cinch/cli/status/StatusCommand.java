@@ -115,6 +115,7 @@ public final class StatusCommand implements Callable<Integer> {
         StoreReport report = looker.look(logs, !noServer, server.server);
         progress.end();
         if (prometheus) {
+          out.ifClosed(ExitCode.GOOD);
           StatusMetrics.print(opened, report, out);
           return ExitCode.GOOD;
         }

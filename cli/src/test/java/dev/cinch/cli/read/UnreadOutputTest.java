@@ -61,6 +61,11 @@ class UnreadOutputTest {
             new String[] {"cat", "--log=jobs"},
             new String[] {"cat", "--log=jobs", "--live"},
             new String[] {"view", "cat", "--log=jobs"},
+            new String[] {"logs"},
+            new String[] {"status"},
+            new String[] {"status", "--prometheus"},
+            new String[] {"shards"},
+            new String[] {"completion"},
             new String[] {"--help"},
             new String[] {"cat", "--help"},
             new String[] {"--version"})) {
@@ -90,6 +95,12 @@ class UnreadOutputTest {
     unread().run("close", "--every=1ms").failed(4, LEFT);
     try (var served = new Served(Files.createDirectory(temp.resolve("other")))) {
       served.cinch.unwritable("Broken pipe").run("lease", "acquire", "a").failed(4, LEFT);
+      for (List<String> asked :
+          List.of(List.of("list"), List.of("show", "a"), List.of("who", "a"))) {
+        var command = new ArrayList<>(List.of("lease"));
+        command.addAll(asked);
+        assertEquals("", served.cinch.run(command.toArray(new String[0])).ended(0).err());
+      }
     }
   }
 

@@ -1,5 +1,6 @@
 package dev.cinch.cli.serve;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -11,6 +12,7 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.http.PemTls;
+import java.io.IOException;
 import java.net.Socket;
 import java.net.URI;
 import java.nio.file.Files;
@@ -111,6 +113,55 @@ final class TlsTest {
     cinch.run("tls", "init", tls.toString(), "--server=a/b").failed(2, "no name or address");
     Files.delete(tls.resolve("ca.key"));
     cinch.run("tls", "init", tls.toString()).failed(3, "one is missing");
+  }
+
+  /** As tools and editors leave them. */
+  @Test
+  void partsOfAFileAreFoundAmongWhatElseIsThere() throws Exception {
+    Path tls = tls("tls");
+    String certificate = Files.readString(tls.resolve("server.pem"));
+    String key = Files.readString(tls.resolve("server.key"));
+    for (String[] files :
+        List.of(
+            new String[] {certificate + key, key + certificate},
+            new String[] {key + certificate, certificate + key},
+            new String[] {"\uFEFF" + certificate, "\uFEFF" + key},
+            new String[] {"subject: ü --- x\n" + certificate, "Bag Attributes: ü\n" + key},
+            new String[] {certificate.replace("\n", "\r\n"), key.replace("\n", "\r\n")})) {
+      Path cert = Files.writeString(temp.resolve("cert"), files[0]);
+      Path its = Files.writeString(temp.resolve("its"), files[1]);
+      var own = new PemTls.Own(cert, its);
+      assertDoesNotThrow(() -> new PemTls(Optional.of(cert), Optional.of(own)), files[0]);
+    }
+    Path none = Files.writeString(temp.resolve("none"), key);
+    var e =
+        assertThrows(
+            IOException.class, () -> new PemTls(Optional.of(none), Optional.empty()).get());
+    assertEquals(none + " holds no certificate of PEM, \"BEGIN CERTIFICATE\"", e.getMessage());
+  }
+
+  /** By whoever has the file, since the other end can't name it. */
+  @Test
+  void whatHasExpiredIsNamed() throws Exception {
+    Path tls = temp.resolve("tls");
+    var cinch = new Cinch();
+    cinch.run("tls", "init", tls.toString(), "--server=localhost", "--for=1ms").ended(0);
+    Path expired = tls.resolve("server.pem");
+    String told = expired + ": its certificate expired at 20";
+    Path store = Cinch.store(temp);
+    Cinch.on(store)
+        .run(
+            with(
+                new String[] {"serve", "--port=0", "--key=" + temp.resolve("key")},
+                own(tls, "server")))
+        .failed(4, told);
+    Cinch asks = new Cinch().with("CINCH_SERVER", "https://localhost:1");
+    asks.run(acquire("--ca=" + expired)).failed(4, told);
+    asks.run(acquire(own(tls, "server"))).failed(4, told);
+    Path both = Files.writeString(temp.resolve("both"), Files.readString(expired));
+    Files.writeString(
+        both, Files.readString(tls.resolve("ca.pem")), java.nio.file.StandardOpenOption.APPEND);
+    var unused = new PemTls(Optional.of(both), Optional.empty()); // one of them will do
   }
 
   private static String modes(Path file) throws Exception {

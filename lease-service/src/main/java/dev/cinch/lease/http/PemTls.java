@@ -1,6 +1,6 @@
 package dev.cinch.lease.http;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.access.FileVersion;
@@ -23,6 +23,8 @@ import java.security.cert.X509Certificate;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.Comparator;
+import java.util.Date;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -49,6 +51,8 @@ import org.slf4j.LoggerFactory;
 public final class PemTls implements Supplier<SSLContext> {
   private static final Pattern KEY =
       Pattern.compile("-----BEGIN PRIVATE KEY-----([A-Za-z0-9+/=\\s]+)-----END PRIVATE KEY-----");
+  private static final Pattern CERTIFICATE =
+      Pattern.compile("-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\\s]+-----END CERTIFICATE-----");
   private static final char[] NO_PASSWORD = {};
   private static final Logger log = LoggerFactory.getLogger(PemTls.class);
 
@@ -70,7 +74,8 @@ public final class PemTls implements Supplier<SSLContext> {
    * @param ca by whom certificates of others have to be signed; those that Java trusts if it is
    *     empty
    * @param own what it shows: a server always, a client where a server asks for it
-   * @throws IOException if a file can't be read or holds something else; one line that names it
+   * @throws IOException if a file can't be read, holds something else or what has expired; one line
+   *     that names it
    */
   public PemTls(Optional<Path> ca, Optional<Own> own) throws IOException {
     this.ca = ca;
@@ -140,7 +145,10 @@ public final class PemTls implements Supplier<SSLContext> {
     KeyStore store = null; // which stands for those that Java trusts
     if (ca.isPresent()) {
       store = empty();
-      for (Certificate each : certificates(ca.get())) {
+      List<X509Certificate> all = certificates(ca.get());
+      requireValid(
+          ca.get(), all.stream().max(Comparator.comparing(X509Certificate::getNotAfter)).get());
+      for (Certificate each : all) {
         store.setCertificateEntry("ca" + store.size(), each);
       }
     }
@@ -161,8 +169,9 @@ public final class PemTls implements Supplier<SSLContext> {
   }
 
   private static void put(Own own, KeyStore store) throws IOException {
-    List<Certificate> chain = certificates(own.certificate);
-    Matcher pem = KEY.matcher(Files.readString(own.key, US_ASCII));
+    List<X509Certificate> chain = certificates(own.certificate);
+    requireValid(own.certificate, chain.get(0));
+    Matcher pem = KEY.matcher(Files.readString(own.key, ISO_8859_1)); // text may stand around it
     if (!pem.find()) {
       throw new IOException(
           own.key + " holds no private key of PKCS 8 without a password, \"BEGIN PRIVATE KEY\"");
@@ -176,6 +185,15 @@ public final class PemTls implements Supplier<SSLContext> {
       store.setKeyEntry("own", key, NO_PASSWORD, chain.toArray(Certificate[]::new));
     } catch (GeneralSecurityException | IllegalArgumentException e) {
       throw new IOException(own.key + " is no key of " + own.certificate, e);
+    }
+  }
+
+  /** Nobody at the other end could say of which file it speaks. */
+  private static void requireValid(Path file, X509Certificate certificate) throws IOException {
+    if (certificate.getNotAfter().before(new Date())) { // by the clock that TLS goes by
+      throw new IOException(
+          "%s: its certificate expired at %s; replace it, or set this machine's clock"
+              .formatted(file, certificate.getNotAfter().toInstant()));
     }
   }
 
@@ -199,12 +217,21 @@ public final class PemTls implements Supplier<SSLContext> {
     return store;
   }
 
-  private static List<Certificate> certificates(Path file) throws IOException {
+  private static List<X509Certificate> certificates(Path file) throws IOException {
+    byte[] bytes = Files.readAllBytes(file);
+    // Java would take a key among them for a broken certificate, and the mark that editors put at
+    // the beginning of a text too.
+    var pem = new StringBuilder();
+    Matcher parts = CERTIFICATE.matcher(new String(bytes, ISO_8859_1));
+    while (parts.find()) {
+      pem.append(parts.group()).append('\n');
+    }
+    var in = new ByteArrayInputStream(pem.isEmpty() ? bytes : pem.toString().getBytes(ISO_8859_1));
     try {
-      var all =
-          List.copyOf(
-              CertificateFactory.getInstance("X.509")
-                  .generateCertificates(new ByteArrayInputStream(Files.readAllBytes(file))));
+      var all = new ArrayList<X509Certificate>();
+      for (Certificate each : CertificateFactory.getInstance("X.509").generateCertificates(in)) {
+        all.add((X509Certificate) each);
+      }
       if (all.isEmpty()) {
         throw new IOException(file + " holds no certificate of PEM, \"BEGIN CERTIFICATE\"");
       }
