@@ -148,13 +148,6 @@ final class TlsTest {
     cinch.run("tls", "init", tls.toString(), "--server=localhost", "--for=1ms").ended(0);
     Path expired = tls.resolve("server.pem");
     String told = expired + ": its certificate expired at 20";
-    Path store = Cinch.store(temp);
-    Cinch.on(store)
-        .run(
-            with(
-                new String[] {"serve", "--port=0", "--key=" + temp.resolve("key")},
-                own(tls, "server")))
-        .failed(4, told);
     Cinch asks = new Cinch().with("CINCH_SERVER", "https://localhost:1");
     asks.run(acquire("--ca=" + expired)).failed(4, told);
     asks.run(acquire(own(tls, "server"))).failed(4, told);
@@ -162,6 +155,13 @@ final class TlsTest {
     Files.writeString(
         both, Files.readString(tls.resolve("ca.pem")), java.nio.file.StandardOpenOption.APPEND);
     var unused = new PemTls(Optional.of(both), Optional.empty()); // one of them will do
+    Path store = Cinch.store(temp);
+    Cinch.on(store)
+        .run(
+            with(
+                new String[] {"serve", "--port=0", "--key=" + temp.resolve("key")},
+                own(tls, "server")))
+        .failed(4, told);
   }
 
   private static String modes(Path file) throws Exception {
