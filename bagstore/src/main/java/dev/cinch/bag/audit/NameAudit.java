@@ -104,9 +104,9 @@ final class NameAudit {
 
   /**
    * Whether an instance granted a lease that knew nothing of the one before, which was of an
-   * earlier instance. One that resumed leases of that knows how they ended (rule L10), and so does
-   * who follows there a lease that left no trace: the one before it may have been resumed, not
-   * written under since, and released.
+   * earlier instance. One that resumed leases of that knows how they ended (rule L10), one to which
+   * it left last words knows as well (rule L19), and so does who follows there a lease that left no
+   * trace: the one before it may have been resumed, not written under since, and released.
    */
   private boolean knowsNoneBefore(AuditedLease lease, AuditedLease before) {
     boolean released = lease.previous.isPresent() && lease.previousEnding == Ending.RELEASED;
@@ -114,6 +114,7 @@ final class NameAudit {
     return before.lastInstance() < lease.instance()
         && !lease.grantedEarlier()
         && !released
+        && !follows(lease, before)
         && !followsUnseen;
   }
 

@@ -3,6 +3,8 @@ package dev.cinch.bag.layout;
 import dev.cinch.lease.witness.StoreStatement;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** The names of what servers of the lease service leave in a store. */
 public final class ServiceNames {
@@ -60,6 +62,41 @@ public final class ServiceNames {
     @Override
     public String toString() {
       return Numbered.name(instance) + "-" + ceiling;
+    }
+  }
+
+  /**
+   * The name of the file of an instance's last words: {@code <instance>+<time>-<digest>} beside the
+   * ceilings in whose place they go (rule L19).
+   *
+   * @param instance its number
+   * @param leftAt when they were left by the storage's clock, nanoseconds since the Unix epoch
+   * @param sha256 of the content, 64 lower-case hexadecimal digits
+   */
+  public record WordsName(long instance, long leftAt, String sha256) {
+    private static final Pattern NAME =
+        Pattern.compile("([0-9]{10})\\+([0-9]{1,18}|[1-9][0-9]{18})-([0-9a-f]{64})");
+
+    /** The words that a name stands for; empty for a name of another kind. */
+    public static Optional<WordsName> parse(String name) {
+      Matcher parts = NAME.matcher(name);
+      if (!parts.matches() || Numbered.parse(parts.group(1)).isEmpty()) {
+        return Optional.empty();
+      }
+      try {
+        return Optional.of(
+            new WordsName(
+                Long.parseLong(parts.group(1)),
+                Long.parseLong(parts.group(2)),
+                parts.group(3)));
+      } catch (NumberFormatException e) {
+        return Optional.empty(); // nineteen digits that are no time
+      }
+    }
+
+    @Override
+    public String toString() {
+      return Numbered.name(instance) + "+" + leftAt + "-" + sha256;
     }
   }
 

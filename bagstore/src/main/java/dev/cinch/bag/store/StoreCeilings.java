@@ -3,6 +3,7 @@ package dev.cinch.bag.store;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.ServiceNames.CeilingName;
 import dev.cinch.bag.layout.ServiceNames.SignedName;
+import dev.cinch.bag.layout.ServiceNames.WordsName;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import java.io.IOException;
@@ -73,11 +74,15 @@ public final class StoreCeilings {
     var strays = new ArrayList<Path>();
     for (String name : store.storage().list(directory, Freshness.PERMITTED)) {
       SignedName signed = SignedName.parse(name).orElse(null);
-      CeilingName ceiling = signed == null ? null : CeilingName.parse(signed.base()).orElse(null);
+      long instance =
+          signed == null
+              ? 0
+              : CeilingName.parse(signed.base())
+                  .map(CeilingName::instance)
+                  .or(() -> WordsName.parse(signed.base()).map(WordsName::instance))
+                  .orElse(0L);
       boolean counts =
-          signed != null
-              && ceiling != null
-              && statements.counts(directory, ceiling.instance(), signed);
+          signed != null && instance > 0 && statements.counts(directory, instance, signed);
       if (!counts && !Names.isTemporary(name)) {
         strays.add(directory.resolve(name));
       }

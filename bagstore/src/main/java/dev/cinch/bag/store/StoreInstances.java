@@ -47,6 +47,10 @@ public final class StoreInstances implements InstanceRegistry {
   private final StoreCeilings ceilings;
   private final OldCeilings old;
   private final StoreEnds ends;
+  private final StoreLastWords lastWords;
+
+  /** Whether those of instances before are gone, since a ceiling of this one makes them needless. */
+  private boolean tidied;
 
   /** The number is a cell's, whose nodes share it; {@link #takeNumber} takes none. */
   private final boolean shared;
@@ -129,6 +133,7 @@ public final class StoreInstances implements InstanceRegistry {
     this.old = new OldCeilings(store, shared);
     this.shard = shard;
     this.ends = new StoreEnds(store, statements, key);
+    this.lastWords = new StoreLastWords(store, statements);
     this.where = where;
   }
 
@@ -153,6 +158,10 @@ public final class StoreInstances implements InstanceRegistry {
    * @param shard index of it
    */
   private record Earlier(long number, ShardMap map, int shard) {}
+
+  /** One of an earlier map may have a higher number, and signs nothing by then. */
+  private static final Comparator<Earlier> ORDER =
+      Comparator.comparingLong((Earlier e) -> e.map().number()).thenComparing(Earlier::number);
 
   /**
    * The instance of the highest number; empty if there was none. For users who may only read it may
@@ -364,9 +373,7 @@ public final class StoreInstances implements InstanceRegistry {
     // map.
     return earlier.stream()
         .filter(e -> e.map().shardOf(name) == e.shard())
-        .max(
-            Comparator.comparingLong((Earlier e) -> e.map().number())
-                .thenComparing(Earlier::number))
+        .max(ORDER)
         .map(e -> OptionalLong.of(e.number()))
         .orElse(OptionalLong.empty());
   }
@@ -408,7 +415,29 @@ public final class StoreInstances implements InstanceRegistry {
       return false;
     }
     old.published(new OldCeilings.Published(name, file));
+    if (!tidied && !shared) {
+      tidied = true;
+      lastWords.removeBefore(number);
+    }
     return true;
+  }
+
+  @Override
+  public void leave(byte[] words) throws IOException {
+    SigningKey by = key;
+    if (by == null || shared) {
+      throw new IOException("an instance of several servers leaves no last words");
+    }
+    lastWords.leave(number, words, by);
+  }
+
+  @Override
+  public Optional<byte[]> lastWords() throws IOException {
+    Earlier last = earlier.stream().max(ORDER).orElse(null);
+    // What it says is of all before it, too: of its own chain, and of earlier maps.
+    return last == null || shared || !last.map().equals(shard.map()) || last.shard() != shard.index()
+        ? Optional.empty()
+        : lastWords.of(last.number());
   }
 
   @Override

@@ -16,6 +16,7 @@ import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.http.Health;
 import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
@@ -30,6 +31,9 @@ import org.jspecify.annotations.Nullable;
  * is not. Thread-safe.
  */
 public final class LateService implements LeaseService {
+  /** How long calls may take to end that were cut off, nanoseconds. */
+  private static final long END_NANOS = 2_000_000_000L;
+
   private final CompletableFuture<MemoryLeaseService> started = new CompletableFuture<>();
   private final @Nullable StoreContext store;
 
@@ -88,6 +92,33 @@ public final class LateService implements LeaseService {
     if (started.isDone() && !started.isCompletedExceptionally()) {
       started.join().probe();
       started.join().maintain();
+    }
+  }
+
+  /**
+   * Ends the service for good, and leaves last words to the next one (rule L19). Calls that were
+   * cut off get a moment to end, since what they do is to be known.
+   *
+   * @return why the next one may have to wait, for a person; empty if it need not, or as always
+   *     where the leases are not in this process's memory
+   */
+  Optional<String> end(TimeSource time) throws InterruptedException {
+    if (!started.isDone() || started.isCompletedExceptionally()) {
+      return Optional.empty();
+    }
+    MemoryLeaseService service = started.join();
+    long from = time.monotonicNanos();
+    while (!service.end()) {
+      if (time.monotonicNanos() - from > END_NANOS) {
+        return Optional.of("requests that were cut off go on");
+      }
+      time.sleepNanos(END_NANOS / 100);
+    }
+    try {
+      boolean unused = service.leaveLastWords();
+      return Optional.empty();
+    } catch (IOException e) {
+      return Optional.of(String.valueOf(e.getMessage()));
     }
   }
 

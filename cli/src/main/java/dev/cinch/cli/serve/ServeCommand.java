@@ -285,6 +285,9 @@ public final class ServeCommand implements Callable<Integer> {
         throw new IOException("the cell's node stopped, and the log says why; start it again");
       }
       if (by.isEmpty()) {
+        service
+            .end(time)
+            .ifPresent(why -> io.say("cinch serve", "the next server waits for leases: " + why));
         return ExitCode.GOOD;
       }
       throw new Failure.Refusal(

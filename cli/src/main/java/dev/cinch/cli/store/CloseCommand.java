@@ -2,6 +2,7 @@ package dev.cinch.cli.store;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.store.StoreLastWords;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
@@ -116,6 +117,9 @@ public final class CloseCommand implements Callable<Integer> {
     @Nullable ShardRouter client = server.isGiven() ? server.client() : null;
     Store opened = store.open();
     logs.check(opened); // a wrong name is told at once, also with --every
+    if (restored) {
+      StoreLastWords.removeAll(opened.context()); // later servers of the original are not in it
+    }
     TimeSource time = opened.context().time();
     var complaints = new Complaints(io, spec, time::monotonicNanos);
     var closing =

@@ -1,19 +1,14 @@
 package dev.cinch.lease.memory;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.Ending;
-import dev.cinch.lease.Fence;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.service.InstanceRegistry;
-import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.table.Refusals;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
-import dev.cinch.lease.time.Waits;
 import dev.cinch.lease.witness.PublicKey;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -21,6 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,14 +41,10 @@ final class InstanceGuard {
   private static final Logger log = LoggerFactory.getLogger(InstanceGuard.class);
 
   private final @Nullable InstanceRegistry registry;
-  private final long longestNanos;
   private final CeilingReach reach;
   private final long number;
-  private final OptionalLong earlierCeiling;
+  private final EarlierInstances earlier;
   private final LeaseEnds ends;
-  private final long startedAt;
-  private final long startedMonotonic;
-  private final boolean quarantined;
   private final SignedClock clock;
   private final LeaseEnds.StoreTurn turn;
   private final ComparedClock compared;
@@ -93,6 +85,7 @@ final class InstanceGuard {
    * @param aheadNanos how far above what is asked for ceilings are published at most
    * @param clock the service's time, which is trusted once the registry has compared it
    * @param start a reading of it, when the instance was started
+   * @param mostLeft so many names of the instance before it can take over (rule L19)
    * @throws IOException if the registry can't be reached, or the clock is off; in that case no
    *     number was taken
    */
@@ -102,15 +95,13 @@ final class InstanceGuard {
       long longestNanos,
       long aheadNanos,
       SignedClock clock,
-      Reading start)
+      Reading start,
+      int mostLeft)
       throws IOException {
     this.registry = registry;
-    this.longestNanos = longestNanos;
     this.reach = new CeilingReach(aheadNanos);
     this.clock = clock;
     this.turn = new LeaseEnds.StoreTurn(() -> clock.read().monotonic());
-    this.startedAt = start.now();
-    this.startedMonotonic = start.monotonic();
     this.lastAlive = start.monotonic();
     this.retryAt = start.monotonic();
     this.lookedAt = start.monotonic();
@@ -119,18 +110,15 @@ final class InstanceGuard {
       registry.checkClock(start.wall());
       // In this order: whoever publishes after the second step sees the number of the first.
       number = registry.takeNumber();
-      earlierCeiling = registry.highestEarlierCeiling();
+      earlier = EarlierInstances.of(registry, start, mostLeft);
       keyEnd = registry.keyEnd();
       ends = new LeaseEnds(registry, turn, number);
-      quarantined = earlierCeiling.isPresent();
       clock.trust(start);
     } else {
       number = Math.max(1, start.now() / 1_000_000);
       keyEnd = PublicKey.NEVER;
-      // All that can be known: what an instance with a clock like ours had signed when we started.
-      earlierCeiling = fresh ? OptionalLong.empty() : OptionalLong.of(start.now() + longestNanos);
+      earlier = EarlierInstances.guessed(fresh, longestNanos, start);
       ends = new LeaseEnds(null, turn, number);
-      quarantined = !fresh;
     }
   }
 
@@ -156,29 +144,35 @@ final class InstanceGuard {
     return registry == null ? Shard.WHOLE : registry.shard();
   }
 
-  /** What the first lease of a name that this instance has never seen inherits (rule L3). */
-  Inheritance origin() {
-    return earlierCeiling.isEmpty()
-        ? Inheritance.origin(Ending.NONE, Fence.NONE)
-        : Inheritance.origin(Ending.UNKNOWN, new Fence(earlierCeiling.getAsLong(), LogSet.ALL));
+  /** What instances before this one may have signed. */
+  EarlierInstances earlier() {
+    return earlier;
   }
 
   /**
-   * How long until leases may be granted, nanoseconds; 0 when they may. With a registry: until the
-   * last ceiling of an earlier instance has passed by any clock, which none of its leases outlasts
-   * (rule L18). What is left at the start passes by the monotonic clock, which is not set.
+   * Leaves last words (rule L19), once nothing is signed any more.
+   *
+   * @return whether they are there; not if no ceiling was ever published, since then they say
+   *     nothing, nor if another instance has taken over
    */
-  long quarantineLeft(Reading at) {
-    if (!quarantined) {
-      return 0;
+  boolean leave(Supplier<Optional<byte[]>> words) throws IOException {
+    InstanceRegistry to = registry;
+    if (to == null || superseded || published == Long.MIN_VALUE) {
+      return false;
     }
-    // Without a store the "earlier ceiling" is a guess by our own clock, which proves nothing.
-    long wait =
-        registry == null
-            ? longestNanos
-            : Waits.saturatedMinus(
-                earlierCeiling.orElseThrow(), startedAt - registry.clocksApartNanos());
-    return Math.max(0, Waits.saturatedMinus(wait, at.monotonic() - startedMonotonic));
+    Optional<byte[]> bytes = words.get();
+    if (bytes.isEmpty()) {
+      return false;
+    }
+    if (!turn.takeSoon()) {
+      throw new IOException("the store does not answer");
+    }
+    try {
+      to.leave(bytes.get());
+      return true;
+    } finally {
+      turn.end();
+    }
   }
 
   /**

@@ -17,8 +17,10 @@ import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.memory.Operations.Batch;
 import dev.cinch.lease.memory.StoreUse.StoreNeededException;
 import dev.cinch.lease.service.InstanceRegistry;
+import dev.cinch.lease.table.LastWords;
 import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.LeaseBackend.UnansweredException;
+import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Refusals;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
@@ -61,6 +63,10 @@ public final class MemoryLeaseService implements LeaseService {
   private final GrantSigner signer;
   private final SignedClock clock;
   private final long longestLeaseMs;
+
+  /** The longest lease that was granted, here or before. */
+  private final long longestNanos;
+
   private final InstanceGuard guard;
   private final LeaseBackend table;
   private final TimeBounds bounds;
@@ -69,6 +75,7 @@ public final class MemoryLeaseService implements LeaseService {
   private final StoreUse waiting;
   private final StoreUse immediate;
   private final LongAdder signatures = new LongAdder();
+  private final UnderWay underWay = new UnderWay();
 
   /** That it serves, or {@link Correlation#NO_STORE}. */
   private final Id store;
@@ -85,20 +92,25 @@ public final class MemoryLeaseService implements LeaseService {
             longestLeaseMs * NANOS_PER_MS,
             b.ceilingAheadMs * NANOS_PER_MS,
             clock,
-            start);
+            start,
+            b.backend == null ? b.limits.maxEntries() / 2 : -1);
     bounds = b.bounds;
     TableLimits limits =
         b.registry == null ? b.limits : b.limits.allowing(b.registry.timestampsOffNanos());
-    Optional<Id> served = Optional.ofNullable(b.registry).map(InstanceRegistry::store);
-    store = served.orElse(Correlation.NO_STORE);
+    EarlierInstances earlier = guard.earlier();
+    longestNanos =
+        Math.max(
+            longestLeaseMs * NANOS_PER_MS,
+            earlier.words().map(LastWords::longestNanos).orElse(0L));
+    store = b.registry == null ? Correlation.NO_STORE : b.registry.store();
     table =
         b.backend == null
-            ? new MemoryLeases(limits, guard.number(), guard.origin(), served)
+            ? inMemory(limits, earlier, b.registry)
             : b.backend.create(
                 new LeaseBackend.Setting(
                     guard.number(),
                     store,
-                    guard.origin(),
+                    earlier.origin(),
                     limits.watermarks(),
                     limits.metadataKept(),
                     () -> clock.read().now()));
@@ -114,9 +126,20 @@ public final class MemoryLeaseService implements LeaseService {
             : b.fresh
                 ? "no store, said to be the first: relies on that"
                 : "no store: a restart relies on quarantine and clocks alone",
-        guard.quarantineLeft(start) == 0
+        earlier.waitLeft(start) == 0
             ? "grants leases"
-            : "grants again " + Waits.inWords(guard.quarantineLeft(start), start.now()));
+            : "grants again " + Waits.inWords(earlier.waitLeft(start), start.now()));
+  }
+
+  private MemoryLeases inMemory(
+      TableLimits limits, EarlierInstances earlier, @Nullable InstanceRegistry registry) {
+    Optional<Id> served = Optional.ofNullable(registry).map(InstanceRegistry::store);
+    var leases =
+        new MemoryLeases(
+            limits, guard.number(), earlier.origin(), earlier.signed(), longestNanos, served);
+    long apart = registry == null ? 0 : registry.clocksApartNanos();
+    earlier.words().ifPresent(words -> leases.take(words, earlier.start(), apart));
+    return leases;
   }
 
   /**
@@ -239,6 +262,9 @@ public final class MemoryLeaseService implements LeaseService {
 
   @Override
   public List<Outcome> carryOut(List<Operation> wanted) throws LeaseUnavailableException {
+    if (!underWay.begin()) {
+      throw new LeaseUnavailableException("the lease service has ended", null);
+    }
     var batch = new Batch(wanted.size());
     try {
       for (int i = 0; i < wanted.size() && !batch.isFull(); i++) {
@@ -248,14 +274,24 @@ public final class MemoryLeaseService implements LeaseService {
     } catch (UnansweredException e) {
       throw new LeaseUnavailableException(
           e.getMessage() + "; it may have been done: ask again with the same id", e);
+    } finally {
+      underWay.end();
     }
   }
 
   @Override
   public List<List<Outcome>> carryOutNow(List<List<Operation>> requests) {
-    if (!table.isImmediate()) {
+    if (!table.isImmediate() || !underWay.begin()) {
       return LeaseService.super.carryOutNow(requests);
     }
+    try {
+      return carriedOut(requests);
+    } finally {
+      underWay.end();
+    }
+  }
+
+  private List<List<Outcome>> carriedOut(List<List<Operation>> requests) {
     var batch = new Batch(requests.size());
     var begun = new int[requests.size()];
     for (int i = 0; i < begun.length; i++) {
@@ -356,7 +392,7 @@ public final class MemoryLeaseService implements LeaseService {
     Reading at = clock.read();
     try {
       boolean reached =
-          guard.quarantineLeft(at) == 0 && guard.permitNow(at, expiry - at.now()) >= expiry;
+          guard.earlier().waitLeft(at) == 0 && guard.permitNow(at, expiry - at.now()) >= expiry;
       if (reached) {
         guard.noteGranted(at, expiry - at.now());
       }
@@ -386,7 +422,7 @@ public final class MemoryLeaseService implements LeaseService {
         signer.publicKey().toString(),
         longestLeaseMs,
         at.now(),
-        roundedUp(guard.quarantineLeft(at)),
+        roundedUp(guard.earlier().waitLeft(at)),
         roundedUp(at.behindNanos()),
         guard.hasCeilings(),
         guard.publishedCeiling(),
@@ -437,6 +473,9 @@ public final class MemoryLeaseService implements LeaseService {
    * by whoever started the service; may do the registry's I/O, and never throws for it.
    */
   public void maintain() {
+    if (underWay.hasEnded()) {
+      return;
+    }
     Reading at = waiting.read();
     guard.maintain(at);
     table.sweep(at.now());
@@ -448,6 +487,33 @@ public final class MemoryLeaseService implements LeaseService {
    */
   public void probe() {
     table.probe();
+  }
+
+  /**
+   * Ends the service for good, if no call is under way: from then on it signs nothing, and whatever
+   * it is asked for is refused.
+   *
+   * @return whether it has ended
+   */
+  public boolean end() {
+    return underWay.endAll();
+  }
+
+  /**
+   * Leaves last words to the next instance, so that this one grants at once what is free (rule
+   * L19). Once, after {@link #end}; does the registry's I/O.
+   *
+   * @return whether they are there. Not if it has no registry, granted nothing, holds too much, or
+   *     keeps its leases elsewhere; nor if another instance has taken over
+   * @throws IOException if that is unknown: the next instance may wait for the ceilings
+   * @throws IllegalStateException if the service has not ended
+   */
+  public boolean leaveLastWords() throws IOException {
+    if (!underWay.hasEnded()) {
+      throw new IllegalStateException("the service goes on");
+    }
+    Moment now = inTime.moment(clock.read());
+    return guard.leave(() -> table.lastWords(now, longestNanos));
   }
 
   int grantsRemembered() {

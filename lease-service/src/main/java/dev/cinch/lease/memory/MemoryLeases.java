@@ -9,6 +9,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.ChangeListener;
 import dev.cinch.lease.ChangeListener.Listeners;
 import dev.cinch.lease.Correlation;
+import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
@@ -18,6 +19,7 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.LastWords;
 import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.table.LeaseBackend.UnendedException;
@@ -28,6 +30,7 @@ import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Revocations;
 import dev.cinch.lease.table.SharedLogs;
 import dev.cinch.lease.table.SortedRows;
+import dev.cinch.lease.time.SignedClock.Reading;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -47,6 +50,12 @@ import org.jspecify.annotations.Nullable;
 final class MemoryLeases implements LeaseBackend {
   /** How soon to come back when there is no room, nanoseconds. */
   private static final long NO_ROOM_WAIT = 1_000_000_000L;
+
+  /**
+   * How long a lease is listed among last words after all that was signed for its name has expired,
+   * nanoseconds: so that a new holder of another name fences only what closers have passed.
+   */
+  private static final long LISTED_NANOS = 10_000_000_000L;
 
   /** Others wait meanwhile. */
   private static final int COUNTED_AT_ONCE = 1_024;
@@ -69,6 +78,8 @@ final class MemoryLeases implements LeaseBackend {
   /** Told of each change under the table's lock. */
   private final Listeners listeners = new Listeners();
 
+  private final Fence earlier;
+
   private long now = Long.MIN_VALUE;
   private long steady = Long.MIN_VALUE;
   private int grantsPlace;
@@ -76,14 +87,23 @@ final class MemoryLeases implements LeaseBackend {
   /**
    * @param instance number of the service instance, from 1
    * @param origin what names never seen inherit
+   * @param earlier what earlier instances may have signed
+   * @param longest lease that was granted, here or before; nanoseconds
    * @param store whose later instances might resume leases: then they are to be ended before their
    *     names are granted on, or they are forgotten (rule L11); empty if there is none
    */
-  MemoryLeases(TableLimits limits, long instance, Inheritance origin, Optional<Id> store) {
+  MemoryLeases(
+      TableLimits limits,
+      long instance,
+      Inheritance origin,
+      Fence earlier,
+      long longest,
+      Optional<Id> store) {
     this.limits = limits;
     this.instance = instance;
+    this.earlier = earlier;
     this.resumable = store.isPresent();
-    this.room = new Room(names, limits, origin, resumable, logSets);
+    this.room = new Room(names, limits, origin, earlier, longest, resumable, logSets);
     // As many as can be held, and some that ended.
     long bytes = limits.maxBytes();
     this.grants =
@@ -96,9 +116,44 @@ final class MemoryLeases implements LeaseBackend {
         new LeaseRules(
             instance,
             store.orElse(Correlation.NO_STORE),
-            origin.fence(),
+            earlier,
             limits.watermarks(),
             lease -> revocations.of(lease).map(Revocation::reason));
+  }
+
+  /** Takes over what the instance before left (rule L19); before anything is asked for. */
+  synchronized void take(LastWords words, Reading start, long apart) {
+    for (LeaseState lease : words.leases()) {
+      lease.holdBy(start.steady(), start.now(), apart);
+      names.put(LeaseLayout.pack(lease, logSets));
+    }
+  }
+
+  @Override
+  public synchronized Optional<byte[]> lastWords(Moment time, long longest) {
+    Moment at = advance(time);
+    var words = new LastWords.Draft();
+    long othersUpTo = room.signedUpTo();
+    byte[] from = {};
+    for (boolean first = true; ; first = false) {
+      List<byte[]> some = names.from(from, first, COUNTED_AT_ONCE, row -> true);
+      for (byte[] row : some) {
+        LeaseState lease = LeaseLayout.unpack(row, logSets);
+        long signedUpTo = lease.signedUpTo(longest, earlier);
+        if (signedUpTo <= at.time() - LISTED_NANOS && !lease.isHeld(at)) {
+          othersUpTo = Math.max(othersUpTo, signedUpTo);
+        } else {
+          lease.leave(instance);
+          if (!words.add(lease)) {
+            return Optional.empty();
+          }
+        }
+      }
+      if (some.size() < COUNTED_AT_ONCE) {
+        return Optional.of(words.finish(at.time(), othersUpTo, longest));
+      }
+      from = LeaseRow.key(LeaseRow.name(some.get(some.size() - 1)));
+    }
   }
 
   @Override
@@ -207,6 +262,12 @@ final class MemoryLeases implements LeaseBackend {
       throw released();
     }
     List<LeaseState> leases = leases(wanted);
+    for (int i = 0; i < leases.size(); i++) {
+      // What was left here awaits its holder, so that it is as if nothing were known of it.
+      if (leases.get(i).awaits(LeaseRules.correlation(request, i))) {
+        leases.set(i, new LeaseState(wanted.get(i)));
+      }
+    }
     LeaseRules.Resumed resumed =
         rules.resume(request, ended, leases, room.hasForgotten(), advance(time), ceiling);
     if (resumed == LeaseRules.Resumed.UNENDED) {
@@ -223,11 +284,22 @@ final class MemoryLeases implements LeaseBackend {
   public synchronized boolean knows(List<LeaseName> wanted, Moment at) {
     for (LeaseName name : wanted) {
       LeaseState lease = get(name.value());
-      if (lease == null || lease.isResumedUntilPast(at)) {
+      if (lease == null || lease.isLeft() || lease.isResumedUntilPast(at)) {
         return false;
       }
     }
     return true;
+  }
+
+  @Override
+  public synchronized boolean isResumedUntilPast(List<LeaseName> wanted, Moment at) {
+    for (LeaseName name : wanted) {
+      LeaseState lease = get(name.value());
+      if (lease != null && lease.isResumedUntilPast(at)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   @Override
@@ -402,7 +474,9 @@ final class MemoryLeases implements LeaseBackend {
   }
 
   private List<LeaseState> leases(List<String> wanted) {
-    return wanted.stream().map(this::lease).toList();
+    var leases = new ArrayList<LeaseState>(wanted.size());
+    wanted.forEach(name -> leases.add(lease(name)));
+    return leases;
   }
 
   private static LeaseRefusedException released() {

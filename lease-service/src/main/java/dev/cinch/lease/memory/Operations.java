@@ -108,8 +108,8 @@ final class Operations {
     Reading at = store.read();
     requireClock(at);
     Moment now = inTime.moment(at);
-    if (guard.quarantineLeft(at) > 0 && !table.knows(request.names(), now)) {
-      requireWaited(at); // what was resumed waits for no earlier instance's leases
+    if (guard.earlier().wholeWaitLeft(at) > 0) {
+      requireWaited(request.names(), now, at);
     }
     long duration = request.durationMs() * NANOS_PER_MS;
     if (!guard.isCovered(at, duration)) {
@@ -277,9 +277,25 @@ final class Operations {
     inTime.requireKnown(inTime.moment(at));
   }
 
-  /** That no lease of an earlier instance can be valid any more (rule L3). */
+  /**
+   * That no lease of an earlier instance can be valid any more on these names (rules L3, L19). What
+   * was resumed waits for none, unless its holder may go by the earlier one (rule L12).
+   */
+  private void requireWaited(List<LeaseName> names, Moment now, Reading at)
+      throws LeaseRefusedException {
+    if (table.isResumedUntilPast(names, now)) {
+      requireWaited(at, guard.earlier().wholeWaitLeft(at));
+    } else if (!table.knows(names, now)) {
+      requireWaited(at);
+    }
+  }
+
+  /** The same of names of which nothing is known. */
   void requireWaited(Reading at) throws LeaseRefusedException {
-    long left = guard.quarantineLeft(at);
+    requireWaited(at, guard.earlier().waitLeft(at));
+  }
+
+  private static void requireWaited(Reading at, long left) throws LeaseRefusedException {
     if (left > 0) {
       String when = "grants again " + Waits.inWords(left, at.now());
       throw Refusals.notYet("the service was started anew and " + when, left);

@@ -1,6 +1,9 @@
 package dev.cinch.lease.memory;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.Fence;
+import dev.cinch.lease.LogSet;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.table.LeaseLayout;
@@ -33,10 +36,13 @@ final class Room {
   private final SortedRows names;
   private final TableLimits limits;
   private final Inheritance origin;
+  private final Fence earlier;
+  private final long longest;
   private final boolean resumable;
   private final SharedLogs logSets;
 
   private @Nullable Inheritance forgotten;
+  private long forgottenUpTo = Long.MIN_VALUE;
   private List<Tenure> unended = List.of();
   private long nextSweep = Long.MIN_VALUE;
   private int place;
@@ -44,17 +50,23 @@ final class Room {
   /**
    * @param names the last leases of all names
    * @param origin what names never seen inherit
+   * @param earlier what earlier instances may have signed
+   * @param longest lease that was granted, here or before; nanoseconds
    * @param resumable whether leases are to be ended before they are forgotten (rule L11)
    */
   Room(
       SortedRows names,
       TableLimits limits,
       Inheritance origin,
+      Fence earlier,
+      long longest,
       boolean resumable,
       SharedLogs logSets) {
     this.names = names;
     this.limits = limits;
     this.origin = origin;
+    this.earlier = earlier;
+    this.longest = longest;
     this.resumable = resumable;
     this.logSets = logSets;
   }
@@ -67,6 +79,11 @@ final class Room {
   /** Whether anything was forgotten. */
   boolean hasForgotten() {
     return forgotten != null;
+  }
+
+  /** Through when anything expires that was signed for names that have no entry (rule L19). */
+  long signedUpTo() {
+    return Math.max(origin.fence().upTo(), forgottenUpTo);
   }
 
   /** What the last attempt to make room could not forget because it was not ended (rule L11). */
@@ -144,13 +161,17 @@ final class Room {
       return false; // though the wall clock was set past its expiry
     }
     boolean released = lease.state() == LeaseState.State.RELEASED;
-    long ended = released ? lease.endedAt() : lease.expiry();
+    // Of what was left here audit can't tell later how it ended, so it stays until all is past.
+    long ended =
+        released && !lease.isLeft()
+            ? lease.endedAt()
+            : lease.signedUpTo(lease.isLeft() ? longest : 0, earlier);
     // Short of room also what was released just now, but not what others would have to fence:
     // a recent expiry handed out for unknown names makes everyone wait.
     boolean may =
         longEndedOnly
             ? now.time() - ended >= limits.retentionNanos()
-            : released && !lease.carriesFence();
+            : released && !lease.carriesFence() && !lease.isLeft();
     if (may && resumable && lease.isUnended()) {
       // Later it would not be known whom a later instance may have resumed.
       if (notEnded.size() < needed + MOST_UNENDED) {
@@ -159,7 +180,12 @@ final class Room {
       return false;
     }
     if (may) {
-      Inheritance left = lease.inheritance(now.time(), origin.fence());
+      long signedUpTo = lease.signedUpTo(longest, earlier);
+      Inheritance left =
+          lease.isLeft()
+              ? Inheritance.origin(Ending.UNKNOWN, new Fence(signedUpTo, LogSet.ALL))
+              : lease.inheritance(now.time(), earlier);
+      forgottenUpTo = Math.max(forgottenUpTo, signedUpTo);
       forgotten = forgotten == null ? left : forgotten.orForgotten(left);
     }
     return may;

@@ -10,6 +10,7 @@ import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 
@@ -30,6 +31,9 @@ public interface InstanceRegistry {
    * @param instance the number of the instance that signed for it
    */
   record End(Id correlation, long instance) {}
+
+  /** The most bytes of last words: some 60,000 leases. An instance with more leaves none. */
+  int MAX_LAST_WORDS = 1 << 23;
 
   /** The id of the store: a lease granted for another one is none here (rule L10). */
   Id store();
@@ -89,6 +93,25 @@ public interface InstanceRegistry {
    * empty if none had.
    */
   OptionalLong lastEarlierInstance(LeaseName name);
+
+  /**
+   * Leaves the last words of this instance, which has stopped signing for good (rule L19): once.
+   * After an error they may be there all the same, or come later.
+   *
+   * @param words at most {@link #MAX_LAST_WORDS} bytes
+   */
+  default void leave(byte[] words) throws IOException {
+    throw new IOException("this registry keeps no last words");
+  }
+
+  /**
+   * The last words of the last earlier instance that had published a ceiling when {@link
+   * #highestEarlierCeiling} listed them, after which this is called: if they were made in this store
+   * and it had the same shard of the same map; else empty (rule L19).
+   */
+  default Optional<byte[]> lastWords() throws IOException {
+    return Optional.empty();
+  }
 
   /**
    * Brings about the ends of leases, each unless another instance has: what was brought about

@@ -136,6 +136,21 @@ public interface LeaseBackend {
    */
   boolean knows(List<LeaseName> names, Moment now);
 
+  /** Whether one was resumed here, and is over, and its holder may go by an earlier instance. */
+  default boolean isResumedUntilPast(List<LeaseName> names, Moment now) {
+    return false;
+  }
+
+  /**
+   * The {@link LastWords} of this instance (rule L19), once nothing is asked for any more; empty
+   * where they are too many, or the leases outlive it anyway.
+   *
+   * @param longest lease that was granted, here or before; nanoseconds
+   */
+  default Optional<byte[]> lastWords(Moment now, long longest) {
+    return Optional.empty();
+  }
+
   /** Whether a grant of this id was made here, and is remembered. */
   boolean knows(Id id);
 

@@ -26,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  *                                                     more than the zigzag of the milliseconds, up,
  *                                                     from the expiry
  *      generation                                  -- unsigned variable-length
+ *      the instance that left it here, if one did  -- unsigned variable-length
  *      logs, then in this order what the flags announce:
  *      how the issue differs from the usual one, and the bound of time at the issue
  *      the end, if released; the latest that it could be then, if fenced on release
@@ -47,7 +48,8 @@ import org.jspecify.annotations.Nullable;
  * from 3 on one of {@link SharedLogs}, less one. Flags: 0x3 the state (0 released, 1 tentative, 2
  * full, 3 ended), 0x4 asked for as tentative, 0x8 fenced on release, 0x30 how the lease before
  * ended, 0x40 an unusual issue, 0x80 asked for other logs, 0x100 a lease before, 0x200 its end,
- * 0x400 and 0x800 the watermarks, 0x1000 a fence, 0x2000 metadata, 0x8000 resumed. Thread-safe.
+ * 0x400 and 0x800 the watermarks, 0x1000 a fence, 0x2000 metadata, 0x4000 left by an
+ * earlier instance, 0x8000 resumed. Thread-safe.
  */
 @CheckReturnValue
 public final class LeaseLayout {
@@ -86,6 +88,7 @@ public final class LeaseLayout {
   private static final int HAS_STATED = 0x800;
   private static final int HAS_FENCE = 0x1000;
   private static final int HAS_RECENT = 0x2000;
+  private static final int LEFT = 0x4000;
   private static final int RESUMED = 0x8000;
 
   private static final int USUAL_BOUND = 1;
@@ -161,6 +164,9 @@ public final class LeaseLayout {
           steady == 0 ? Moment.UNSTEADY : expiry + RowBytes.unzigzag(steady - 1) * NANOS_PER_MS;
     }
     e.generation = row.unsigned(e.generation);
+    if ((flags & LEFT) != 0) {
+      e.leftBy = row.unsigned(e.leftBy);
+    }
     e.logs = logs(row, e.logs, shared);
     if ((flags & UNUSUAL_ISSUE) == 0) {
       e.issuedAt = usuallyIssued(e);
@@ -214,6 +220,7 @@ public final class LeaseLayout {
         | e.previousEnding.code() << ENDING_SHIFT
         | flag(e.askedTentative, ASKED_TENTATIVE)
         | flag(e.fencedOnRelease, FENCED_ON_RELEASE)
+        | flag(e.leftBy > 0, LEFT)
         | flag(e.resumed, RESUMED)
         | flag(!isUsual(e), UNUSUAL_ISSUE)
         | flag(!e.askedLogs.equals(e.logs), HAS_ASKED_LOGS)

@@ -47,6 +47,7 @@ import java.util.function.Function;
 @CheckReturnValue
 public final class LeaseRules {
   private static final long NANOS_PER_MS = 1_000_000;
+  private static final long RETRY_AFTER = 1_000 * NANOS_PER_MS;
 
   private final long instance;
   private final Id store;
@@ -301,6 +302,11 @@ public final class LeaseRules {
     return Resumption.witnesses(request).stream().map(w -> w.name().value()).toList();
   }
 
+  /** The lease on one of {@link #names} that it wants to go on with. */
+  public static Id correlation(Operation.Resume request, int name) {
+    return Resumption.witnesses(request).get(name).correlation();
+  }
+
   /**
    * Goes on with leases of an earlier instance, or repeats that (rule L10).
    *
@@ -352,6 +358,16 @@ public final class LeaseRules {
    */
   public Revocation revocable(Operation.Revoke request, LeaseState lease, Moment now)
       throws LeaseRefusedException {
+    if (lease.isLeft() && lease.excludes(now)) {
+      // Its end would be another instance's, and its holder may go on here at any moment.
+      throw notYet(
+          "the lease on "
+              + lease.name
+              + " is of instance "
+              + lease.leftBy
+              + ", and its holder has not shown itself here since the service was started anew",
+          RETRY_AFTER);
+    }
     if (!lease.excludes(now)
         || request.correlation().filter(c -> !c.equals(lease.correlation())).isPresent()) {
       throw notHeld("nothing to revoke: no such lease on " + lease.name + " is held");

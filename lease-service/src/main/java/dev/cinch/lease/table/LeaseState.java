@@ -14,6 +14,7 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.time.Waits;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -100,6 +101,9 @@ public final class LeaseState {
 
   /** Granted by an earlier instance (rule L10). */
   boolean resumed;
+
+  /** The number of the instance that left it to this one (rule L19); 0 if it is this one's own. */
+  long leftBy;
 
   /** The holder said on release that the fence is done with. */
   boolean fencedOnRelease;
@@ -192,6 +196,7 @@ public final class LeaseState {
     endedAt = Long.MIN_VALUE;
     endedLatest = Long.MIN_VALUE;
     resumed = false;
+    leftBy = 0;
     setFence(from.fence());
   }
 
@@ -243,9 +248,55 @@ public final class LeaseState {
     return resumed && state != State.RELEASED && !isHeld(now);
   }
 
-  /** Whether a later instance might resume it, or have resumed it, unless that is prevented. */
+  /**
+   * Whether a later instance might resume it, or have resumed it, unless that is prevented. Of what
+   * was left here this instance alone decides.
+   */
   public boolean isUnended() {
-    return state == State.FULL;
+    return state == State.FULL && leftBy == 0;
+  }
+
+  /** Whether an earlier instance left it, and nothing was granted here on its name since (L19). */
+  public boolean isLeft() {
+    return leftBy > 0;
+  }
+
+  /** Whether it is that lease, left with nothing known of its end: its holder may go on here. */
+  public boolean awaits(Id lease) {
+    return leftBy > 0 && state == State.FULL && correlation().equals(lease);
+  }
+
+  /** Becomes what an instance leaves to the next one: nobody's secret, and no hint (rule L19). */
+  public void leave(long instance) {
+    disown();
+    askedLogs = logs;
+    recent = List.of();
+    steadyUntil = Moment.UNSTEADY;
+    leftBy = leftBy > 0 ? leftBy : instance;
+  }
+
+  /**
+   * Excludes others for as long by a steady clock, too, as is left of it by another machine's clock
+   * (rule L18).
+   *
+   * @param steady the steady clock, when it showed {@code time}
+   * @param apart how far ahead of this machine's clock the other one may be
+   */
+  public void holdBy(long steady, long time, long apart) {
+    steadyUntil = steady + Math.max(0, Waits.saturatedMinus(expiry, time - apart));
+  }
+
+  /**
+   * Through when anything expires that was signed for its name, by this instance and those before
+   * (rule L19).
+   *
+   * @param longest lease, nanoseconds: one before it may have had that
+   * @param earlier what earlier instances may have signed
+   */
+  public long signedUpTo(long longest, Fence earlier) {
+    long own = Math.max(expiry, grantedAt() + longest);
+    // The holder of a resumed one may not know that, and go by the earlier instance (rule L12).
+    return resumed && state != State.RELEASED ? Math.max(own, earlier.upTo()) : own;
   }
 
   /** Whether it is this request's, and was not released. */
@@ -394,12 +445,13 @@ public final class LeaseState {
       watermark = new Watermark(stated, statedAt, statedLatest);
     }
     Id correlation = correlation();
+    long inherited = leftBy > 0 ? 0 : generation; // each instance counts its own
     if (state == State.RELEASED) {
       if (fencedOnRelease) {
         watermark = folded(watermark, fence.upTo(), endedAt, endedLatest);
         fence = Fence.NONE;
       }
-      return new Inheritance(generation, correlation, Ending.RELEASED, endedAt, watermark, fence);
+      return new Inheritance(inherited, correlation, Ending.RELEASED, endedAt, watermark, fence);
     }
     if (state == State.FULL || state == State.ENDED) {
       fence = fence.and(new Fence(expiry, logs));
@@ -410,7 +462,7 @@ public final class LeaseState {
       }
     }
     // Nothing was written under a tentative lease: broken, but its own expiry needs no fence.
-    return new Inheritance(generation, correlation, Ending.BROKEN, now, watermark, fence);
+    return new Inheritance(inherited, correlation, Ending.BROKEN, now, watermark, fence);
   }
 
   private Watermark inherited() {
@@ -433,7 +485,7 @@ public final class LeaseState {
     return new Witness(
         new LeaseName(name),
         holder,
-        instance,
+        leftBy > 0 ? leftBy : instance,
         generation,
         state == State.TENTATIVE,
         logs,
