@@ -184,12 +184,12 @@ final class Checks {
     byName.forEach(this::complete);
   }
 
-  /** L1, within an instance. */
+  /** L1, by the signed times of instances. */
   private void exclusive(List<Held> leases) {
     for (int i = 1; i < leases.size(); i++) {
       Held a = leases.get(i - 1);
       Held b = leases.get(i);
-      if (a.instance == b.instance && !a.released && !a.tentative && b.grantedAt < a.expiry) {
+      if (!a.released && !a.tentative && b.grantedAt < a.expiry) {
         history.violation("L1: " + b + " was granted before " + a + " ended");
       }
     }

@@ -72,7 +72,14 @@ final class LeaseHost implements SimProcess.Body {
   private boolean busy;
   private long taskNumber;
   private int instances;
+  private int lastWords;
   private long restingNanos;
+
+  /** Draws which restarts are planned; null where all are crashes. */
+  private final @Nullable Rng planned;
+
+  /** How long an instance that is to end looks whether requests are over, nanoseconds. */
+  private static final long ENDING_NANOS = 2_000_000_000L;
 
   /** A request to an instance. */
   interface Request<T> {
@@ -96,6 +103,8 @@ final class LeaseHost implements SimProcess.Body {
     this.register = register;
     this.random = Rng.of(world.plan.seed(), 3);
     this.rivalry = world.plan.several() ? Rng.of(world.plan.seed(), 15) : null;
+    Rng ends = Rng.of(world.plan.seed(), 31);
+    this.planned = !register && world.plan.restartNanos() > 0 && ends.below(3) > 0 ? ends : null;
   }
 
   /** Starts the first instance, and what runs in the background. */
@@ -314,8 +323,58 @@ final class LeaseHost implements SimProcess.Body {
     return true;
   }
 
+  private boolean isPlanned() {
+    return planned != null && planned.oneIn(2);
+  }
+
+  /**
+   * Ends an instance as SIGTERM does (rule L19): when nothing is under way it signs nothing more,
+   * and leaves last words. Whatever is asked of it later is refused.
+   */
+  private void endWell(LeaseInstance i, long patience) {
+    long until = world.scheduler.now() + patience;
+    while (!i.service().end()) {
+      if (world.scheduler.now() >= until) {
+        return; // it goes without, and whatever is under way may still be done
+      }
+      world.scheduler.sleepUntil(world.scheduler.now() + ENDING_NANOS / 20);
+    }
+    try {
+      lastWords += i.service().leaveLastWords() ? 1 : 0;
+      world.scheduler.note(Op.NOTE, "service", 0, "last words");
+    } catch (IOException e) {
+      world.scheduler.note(Op.NOTE, "service", 0, "no last words, or some");
+    }
+  }
+
+  /** The same of one of several, on a thread of its own; then another one starts. */
+  private void replaceWell(LeaseInstance i, Rng rng) {
+    var process =
+        new SimProcess(
+            world,
+            machine,
+            "ending",
+            me -> {
+              i.begin();
+              try {
+                endWell(i, ENDING_NANOS);
+              } catch (Gone e) {
+                me.note("killed before it had ended");
+              } finally {
+                i.end();
+              }
+              startAnother(rng.oneIn(3) ? 0 : rng.spread(1_000_000, 3_000_000_000L));
+            });
+    process.wakeAt = world.scheduler.now();
+    world.scheduler.add(process);
+  }
+
   /** Another one is started, and the one before is killed, or was only slow. */
   private void restartSeveral(Rng rng) {
+    if (isPlanned() && !several.isEmpty()) {
+      replaceWell(several.get(several.size() - 1), rng);
+      return;
+    }
     if (rng.oneIn(4) && !several.isEmpty()) {
       kill(several.get(several.size() - 1));
     }
@@ -371,7 +430,10 @@ final class LeaseHost implements SimProcess.Body {
       return;
     }
     if (world.scheduler.now() < world.plan.faultsEndNanos()) {
-      if (service != null) {
+      LeaseInstance s = service;
+      if (s != null && isPlanned()) {
+        replaceWell(s);
+      } else if (s != null) {
         lose();
       }
       in(
@@ -380,6 +442,21 @@ final class LeaseHost implements SimProcess.Body {
               .rng()
               .nextLong(MAINTAIN_NANOS, 2 * world.plan.restartNanos() + MAINTAIN_NANOS),
           this::restart);
+    }
+  }
+
+  /** Meanwhile requests wait. It may be found by some afterwards, as one that was thought dead. */
+  private void replaceWell(LeaseInstance s) {
+    busy = true;
+    try {
+      endWell(s, 0);
+    } catch (Gone e) {
+      world.scheduler.note(Op.NOTE, "service", 0, "killed before it had ended");
+    } finally {
+      busy = false;
+    }
+    if (s == service) {
+      lose();
     }
   }
 
@@ -516,5 +593,10 @@ final class LeaseHost implements SimProcess.Body {
 
   int instances() {
     return instances;
+  }
+
+  /** How many left last words. */
+  int lastWords() {
+    return lastWords;
   }
 }

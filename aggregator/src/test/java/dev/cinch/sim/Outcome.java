@@ -27,6 +27,7 @@ record Outcome(
    * Counts.
    *
    * @param operations of files and network
+   * @param lastWords instances of the lease service that left some
    * @param expired segments
    * @param ended logs that were settled to the end of time
    * @param faults how often each struck, by ordinal
@@ -43,11 +44,13 @@ record Outcome(
       long grants,
       long fences,
       long resumes,
+      long lastWords,
       long expired,
       long ended,
       long[] faults) {
     static final Statistics NONE =
-        new Statistics(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, new long[FaultKind.values().length]);
+        new Statistics(
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, new long[FaultKind.values().length]);
 
     Statistics plus(Statistics o) {
       var sum = faults.clone();
@@ -66,6 +69,7 @@ record Outcome(
           grants + o.grants,
           fences + o.fences,
           resumes + o.resumes,
+          lastWords + o.lastWords,
           expired + o.expired,
           ended + o.ended,
           sum);
@@ -77,6 +81,7 @@ record Outcome(
       text.append(
           ("%,d runs, %,d operations, %,d switches, %,d committed, %,d rejected, %,d refused,"
                   + " %,d untold, %,d crashes, %,d grants, %,d after a fence, %,d resumed,"
+                  + " %,d last words,"
                   + " %,d segments expired, %,d logs ended%n")
               .formatted(
                   runs,
@@ -90,6 +95,7 @@ record Outcome(
                   grants,
                   fences,
                   resumes,
+                  lastWords,
                   expired,
                   ended));
       for (FaultKind kind : FaultKind.values()) {

@@ -96,6 +96,7 @@ final class Simulation {
         world.history.held.size(),
         fences,
         world.history.held.values().stream().filter(h -> h.resumed).count(),
+        world.leases.lastWords(),
         world.history.expired,
         world.history.ended.size(),
         faults);

@@ -41,6 +41,7 @@ class SimulationTest {
       assertTrue(s.rejected() > RUNS / 20, "both outcomes happen: " + s);
       assertTrue(s.fences() > RUNS / 100, "leases are taken over: " + s);
       assertTrue(s.resumes() > RUNS / 100, "leases are resumed: " + s);
+      assertTrue(s.lastWords() > RUNS / 100, "restarts are planned: " + s);
       assertTrue(s.expired() > RUNS / 100, "messages expire: " + s);
       assertTrue(s.ended() > RUNS / 100, "logs end: " + s);
       for (FaultKind kind : FaultKind.values()) {

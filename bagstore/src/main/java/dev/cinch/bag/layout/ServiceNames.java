@@ -86,9 +86,7 @@ public final class ServiceNames {
       try {
         return Optional.of(
             new WordsName(
-                Long.parseLong(parts.group(1)),
-                Long.parseLong(parts.group(2)),
-                parts.group(3)));
+                Long.parseLong(parts.group(1)), Long.parseLong(parts.group(2)), parts.group(3)));
       } catch (NumberFormatException e) {
         return Optional.empty(); // nineteen digits that are no time
       }

@@ -49,7 +49,9 @@ public final class StoreInstances implements InstanceRegistry {
   private final StoreEnds ends;
   private final StoreLastWords lastWords;
 
-  /** Whether those of instances before are gone, since a ceiling of this one makes them needless. */
+  /**
+   * Whether those of instances before are gone, since a ceiling of this one makes them needless.
+   */
   private boolean tidied;
 
   /** The number is a cell's, whose nodes share it; {@link #takeNumber} takes none. */
@@ -435,7 +437,10 @@ public final class StoreInstances implements InstanceRegistry {
   public Optional<byte[]> lastWords() throws IOException {
     Earlier last = earlier.stream().max(ORDER).orElse(null);
     // What it says is of all before it, too: of its own chain, and of earlier maps.
-    return last == null || shared || !last.map().equals(shard.map()) || last.shard() != shard.index()
+    return last == null
+            || shared
+            || !last.map().equals(shard.map())
+            || last.shard() != shard.index()
         ? Optional.empty()
         : lastWords.of(last.number());
   }

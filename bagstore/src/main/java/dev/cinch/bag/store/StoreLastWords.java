@@ -64,7 +64,9 @@ public final class StoreLastWords {
           && statements.counts(directory, number, signed)
           && isOfHere(directory.resolve(name), words)) {
         byte[] bytes =
-            store.storage().read(directory.resolve(name), InstanceRegistry.MAX_LAST_WORDS, read -> read);
+            store
+                .storage()
+                .read(directory.resolve(name), InstanceRegistry.MAX_LAST_WORDS, read -> read);
         return digest(bytes).equals(words.sha256()) ? Optional.of(bytes) : Optional.empty();
       }
     }

@@ -2,10 +2,10 @@ package dev.cinch.cli.store;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.store.StoreLastWords;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.store.StoreLastWords;
 import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.cli.base.Complaints;
 import dev.cinch.cli.base.Converters.Moment;

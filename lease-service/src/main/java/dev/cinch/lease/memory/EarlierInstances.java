@@ -27,7 +27,11 @@ import org.slf4j.LoggerFactory;
  */
 @CheckReturnValue
 record EarlierInstances(
-    OptionalLong ceiling, Optional<LastWords> words, Reading start, long othersWait, long wholeWait) {
+    OptionalLong ceiling,
+    Optional<LastWords> words,
+    Reading start,
+    long othersWait,
+    long wholeWait) {
   private static final Logger log = LoggerFactory.getLogger(EarlierInstances.class);
 
   /** By a registry, once this instance has its number. */
@@ -95,11 +99,12 @@ record EarlierInstances(
     }
     long upTo = words.map(LastWords::othersUpTo).orElse(ceiling.getAsLong());
     return Inheritance.origin(
-        Ending.UNKNOWN,
-        upTo == Long.MIN_VALUE ? Fence.NONE : new Fence(upTo, LogSet.ALL));
+        Ending.UNKNOWN, upTo == Long.MIN_VALUE ? Fence.NONE : new Fence(upTo, LogSet.ALL));
   }
 
-  /** How long until names may be granted of which no more is known, nanoseconds; 0 when they may. */
+  /**
+   * How long until names may be granted of which no more is known, nanoseconds; 0 when they may.
+   */
   long waitLeft(Reading at) {
     return left(othersWait, at);
   }

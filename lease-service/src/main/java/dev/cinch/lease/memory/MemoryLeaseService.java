@@ -100,8 +100,7 @@ public final class MemoryLeaseService implements LeaseService {
     EarlierInstances earlier = guard.earlier();
     longestNanos =
         Math.max(
-            longestLeaseMs * NANOS_PER_MS,
-            earlier.words().map(LastWords::longestNanos).orElse(0L));
+            longestLeaseMs * NANOS_PER_MS, earlier.words().map(LastWords::longestNanos).orElse(0L));
     store = b.registry == null ? Correlation.NO_STORE : b.registry.store();
     table =
         b.backend == null

@@ -106,8 +106,8 @@ public interface InstanceRegistry {
 
   /**
    * The last words of the last earlier instance that had published a ceiling when {@link
-   * #highestEarlierCeiling} listed them, after which this is called: if they were made in this store
-   * and it had the same shard of the same map; else empty (rule L19).
+   * #highestEarlierCeiling} listed them, after which this is called: if they were made in this
+   * store and it had the same shard of the same map; else empty (rule L19).
    */
   default Optional<byte[]> lastWords() throws IOException {
     return Optional.empty();

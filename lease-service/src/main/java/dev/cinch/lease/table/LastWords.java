@@ -31,8 +31,7 @@ import java.util.Optional;
  * @param leases in ascending order of names
  */
 @CheckReturnValue
-public record LastWords(
-    long endedAt, long othersUpTo, long longestNanos, List<LeaseState> leases) {
+public record LastWords(long endedAt, long othersUpTo, long longestNanos, List<LeaseState> leases) {
   private static final byte VERSION = 1;
   private static final int HEAD = 1 + 3 * Long.BYTES;
 

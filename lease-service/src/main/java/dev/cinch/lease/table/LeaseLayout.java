@@ -48,8 +48,8 @@ import org.jspecify.annotations.Nullable;
  * from 3 on one of {@link SharedLogs}, less one. Flags: 0x3 the state (0 released, 1 tentative, 2
  * full, 3 ended), 0x4 asked for as tentative, 0x8 fenced on release, 0x30 how the lease before
  * ended, 0x40 an unusual issue, 0x80 asked for other logs, 0x100 a lease before, 0x200 its end,
- * 0x400 and 0x800 the watermarks, 0x1000 a fence, 0x2000 metadata, 0x4000 left by an
- * earlier instance, 0x8000 resumed. Thread-safe.
+ * 0x400 and 0x800 the watermarks, 0x1000 a fence, 0x2000 metadata, 0x4000 left by an earlier
+ * instance, 0x8000 resumed. Thread-safe.
  */
 @CheckReturnValue
 public final class LeaseLayout {

@@ -37,7 +37,9 @@ final class ConcurrencyTest {
         new MemoryLeases(
             new TableLimits(4_000, Long.MAX_VALUE, 1_000, 1_000, 1_000, 0),
             1,
-            Inheritance.origin(Ending.NONE, Fence.NONE), Fence.NONE, 0,
+            Inheritance.origin(Ending.NONE, Fence.NONE),
+            Fence.NONE,
+            0,
             Optional.empty());
     var holders = new AtomicIntegerArray(NAMES);
     var tasks = new ArrayList<Callable<Integer>>();

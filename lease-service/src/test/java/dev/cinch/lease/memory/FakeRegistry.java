@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
@@ -26,6 +27,9 @@ final class FakeRegistry implements InstanceRegistry {
     Id id = new Id(7, 7);
     final Map<Long, Long> ceilings = new TreeMap<>();
     long numbers;
+
+    /** Whose last words are there. */
+    final Map<Long, byte[]> lastWords = new TreeMap<>();
 
     final Map<Id, Revocation> revocations = new LinkedHashMap<>();
 
@@ -142,6 +146,21 @@ final class FakeRegistry implements InstanceRegistry {
   @Override
   public OptionalLong lastEarlierInstance(LeaseName name) {
     return store.ceilings.keySet().stream().filter(n -> n < number).mapToLong(n -> n).max();
+  }
+
+  @Override
+  public void leave(byte[] words) throws IOException {
+    called("leave");
+    store.lastWords.put(number, words);
+  }
+
+  @Override
+  public Optional<byte[]> lastWords() throws IOException {
+    called("lastWords");
+    OptionalLong last = lastEarlierInstance(new LeaseName("any"));
+    return last.isEmpty()
+        ? Optional.empty()
+        : Optional.ofNullable(store.lastWords.get(last.getAsLong()));
   }
 
   @Override

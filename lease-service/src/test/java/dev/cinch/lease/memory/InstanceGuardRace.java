@@ -128,7 +128,7 @@ public final class InstanceGuardRace {
 
     Guarded() {
       try {
-        guard = new InstanceGuard(files, true, 30 * SECOND, 30 * SECOND, clock, clock.read());
+        guard = new InstanceGuard(files, true, 30 * SECOND, 30 * SECOND, clock, clock.read(), 0);
       } catch (IOException e) {
         throw new AssertionError(e);
       }

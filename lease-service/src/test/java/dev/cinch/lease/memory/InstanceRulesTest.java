@@ -71,7 +71,12 @@ final class InstanceRulesTest {
   void l3_theTableRefusesAnExpiryAboveTheCeilingByItself() {
     var table =
         new MemoryLeases(
-            TableLimits.DEFAULT, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Fence.NONE, 0, Optional.empty());
+            TableLimits.DEFAULT,
+            1,
+            Inheritance.origin(Ending.NONE, Fence.NONE),
+            Fence.NONE,
+            0,
+            Optional.empty());
     var rig = new Rig();
     long ceiling = START + LEASE_MS * MS - 1;
     refused(Reason.NOT_YET, () -> table.acquire(rig.request("a"), at(START), ceiling));
@@ -385,7 +390,9 @@ final class InstanceRulesTest {
         new MemoryLeases(
             new TableLimits(10, Long.MAX_VALUE, 0, 0, 0, 0),
             1,
-            Inheritance.origin(Ending.NONE, Fence.NONE), Fence.NONE, 0,
+            Inheritance.origin(Ending.NONE, Fence.NONE),
+            Fence.NONE,
+            0,
             Optional.empty());
     var rig = new Rig();
     var a = rig.request("a");

@@ -40,7 +40,12 @@ final class LeaseBytesTest {
   private final List<Id> ids = new ArrayList<>();
   private final MemoryLeases table =
       new MemoryLeases(
-          TableLimits.DEFAULT, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Fence.NONE, 0, Optional.empty());
+          TableLimits.DEFAULT,
+          1,
+          Inheritance.origin(Ending.NONE, Fence.NONE),
+          Fence.NONE,
+          0,
+          Optional.empty());
 
   @Test
   void l4_aLeaseTakesAtMost85BytesBeyondItsNameAndHolder() throws Exception {

@@ -43,7 +43,13 @@ public final class LeaseMemory {
   private LeaseMemory(int leases, TableLimits limits) {
     this.leases = leases;
     this.table =
-        new MemoryLeases(limits, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Fence.NONE, 0, Optional.empty());
+        new MemoryLeases(
+            limits,
+            1,
+            Inheritance.origin(Ending.NONE, Fence.NONE),
+            Fence.NONE,
+            0,
+            Optional.empty());
   }
 
   public static void main(String[] args) throws Exception {

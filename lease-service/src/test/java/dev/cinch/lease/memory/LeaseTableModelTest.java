@@ -84,7 +84,9 @@ final class LeaseTableModelTest {
             new TableLimits(
                 200_000, Long.MAX_VALUE, 1_000_000_000_000L, Long.MAX_VALUE, 1_000_000_000L, 2),
             1,
-            Inheritance.origin(Ending.NONE, Fence.NONE), Fence.NONE, 0,
+            Inheritance.origin(Ending.NONE, Fence.NONE),
+            Fence.NONE,
+            0,
             Optional.empty());
     NAMES.forEach(n -> truths.put(n, new Truth()));
     for (int step = 0; step < STEPS; step++) {

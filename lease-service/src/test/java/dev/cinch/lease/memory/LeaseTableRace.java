@@ -38,7 +38,9 @@ public final class LeaseTableRace {
         new MemoryLeases(
             new TableLimits(400, Long.MAX_VALUE, 1_000, 1_000, 1_000, 0),
             1,
-            Inheritance.origin(Ending.NONE, Fence.NONE), Fence.NONE, 0,
+            Inheritance.origin(Ending.NONE, Fence.NONE),
+            Fence.NONE,
+            0,
             Optional.empty());
 
     boolean isGranted(Id id, String... names) {

@@ -553,7 +553,12 @@ final class ResumeRulesTest {
   void l13_copiesOfAReleaseAreDecidedOnOneAfterTheOther() throws Exception {
     var table =
         new MemoryLeases(
-            TableLimits.DEFAULT, 1, Inheritance.origin(Ending.NONE, Fence.NONE), Fence.NONE, 0, Optional.empty());
+            TableLimits.DEFAULT,
+            1,
+            Inheritance.origin(Ending.NONE, Fence.NONE),
+            Fence.NONE,
+            0,
+            Optional.empty());
     Operation.Acquire request = first.request("a");
     var unused = table.acquire(request, Rig.at(START), Long.MAX_VALUE);
     var second =

@@ -1,0 +1,173 @@
+package dev.cinch.bag.store;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.layout.ServiceNames.WordsName;
+import dev.cinch.bag.storage.posix.PosixStore;
+import dev.cinch.lease.Shard;
+import dev.cinch.lease.ShardMap;
+import dev.cinch.lease.witness.SigningKey;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Rule L19: last words as files, and whose count. */
+final class StoreLastWordsTest {
+  private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
+  private static final byte[] WORDS = {1, 2, 3};
+
+  private Rig rig;
+  private StoreContext store;
+
+  @BeforeEach
+  void start() throws IOException {
+    rig = Rig.memory(5);
+    store = rig.open(rig.disk.view(Rig.ALICE), rig.time).context().store();
+    long unused = TrustedKeyFiles.add(store, KEY);
+  }
+
+  private StoreInstances begun(Shard shard) throws IOException {
+    var instance = new StoreInstances(store, Optional.empty(), shard, KEY);
+    long unused = instance.takeNumber();
+    var unusedToo = instance.highestEarlierCeiling();
+    return instance;
+  }
+
+  /** One that has granted something, and ended. */
+  private void ended(Shard shard) throws IOException {
+    StoreInstances instance = begun(shard);
+    assertTrue(instance.publishCeiling(100));
+    instance.leave(WORDS);
+  }
+
+  private Path file() throws IOException {
+    List<String> names =
+        store.storage().listNow(store.layout().ceilings()).stream()
+            .filter(name -> name.contains("+"))
+            .toList();
+    assertEquals(1, names.size(), names.toString());
+    return store.layout().ceilings().resolve(names.get(0));
+  }
+
+  private void replace(Path file, byte[] content) throws IOException {
+    var fs = PosixStore.of(store).fs();
+    fs.unlink(file);
+    try (var out = fs.create(file, 0640)) {
+      out.write(ByteBuffer.wrap(content));
+      out.force();
+    }
+  }
+
+  @Test
+  void l19_theNextInstanceFindsThem() throws Exception {
+    ended(Shard.WHOLE);
+    assertArrayEquals(WORDS, begun(Shard.WHOLE).lastWords().orElseThrow());
+    assertArrayEquals(WORDS, begun(Shard.WHOLE).lastWords().orElseThrow(), "2 granted nothing");
+    assertEquals(List.of(), StoreCeilings.of(store).strays());
+  }
+
+  @Test
+  void l19_theyGoOnceALaterInstanceHasACeiling() throws Exception {
+    ended(Shard.WHOLE);
+    StoreInstances second = begun(Shard.WHOLE);
+    assertTrue(second.publishCeiling(200));
+    assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
+    assertEquals(
+        List.of(),
+        store.storage().listNow(store.layout().ceilings()).stream()
+            .filter(name -> name.contains("+"))
+            .toList());
+  }
+
+  @Test
+  void l19_thoseOfAnEarlierInstanceDoNotCountBesideALaterCeiling() throws Exception {
+    ended(Shard.WHOLE);
+    Path words = file();
+    byte[] kept = store.storage().read(words, 100, bytes -> bytes);
+    StoreInstances second = begun(Shard.WHOLE);
+    assertTrue(second.publishCeiling(200));
+    replaceAfterRemoval(words, kept);
+    assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
+  }
+
+  private void replaceAfterRemoval(Path file, byte[] content) throws IOException {
+    try (var out = PosixStore.of(store).fs().create(file, 0640)) {
+      out.write(ByteBuffer.wrap(content));
+      out.force();
+    }
+  }
+
+  /** A copy of the store may be older than what a later instance has granted in the original. */
+  @Test
+  void l19_inACopyTheyDoNotCount() throws Exception {
+    ended(Shard.WHOLE);
+    Path words = file();
+    rig.time.advanceMs(StoreLastWords.MADE_WITHIN / 1_000_000 + 1);
+    replace(words, WORDS); // as rsync makes it, with whatever time of modification
+    assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
+  }
+
+  @Test
+  void l19_ofAStoreThatIsACopyTheyAreRemoved() throws Exception {
+    ended(Shard.WHOLE);
+    StoreLastWords.removeAll(store);
+    assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
+  }
+
+  @Test
+  void l19_alteredOnesDoNotCount() throws Exception {
+    ended(Shard.WHOLE);
+    replace(file(), new byte[] {1, 2, 4});
+    assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
+  }
+
+  @Test
+  void l19_thoseThatNoKeySignedDoNotCount() throws Exception {
+    StoreInstances first = begun(Shard.WHOLE);
+    assertTrue(first.publishCeiling(100));
+    new StoreLastWords(store, new Statements(store)).leave(1, WORDS, SigningKey.generate());
+    assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
+    assertEquals(List.of(file()), StoreCeilings.of(store).strays());
+  }
+
+  @Test
+  void l19_theyCountInTheirShardOfTheirMapAlone() throws Exception {
+    ShardMap map = StoreShards.publish(store, 2, KEY);
+    ended(new Shard(map, 1));
+    assertEquals(Optional.empty(), begun(new Shard(map, 2)).lastWords());
+    assertArrayEquals(WORDS, begun(new Shard(map, 1)).lastWords().orElseThrow());
+    ShardMap later = StoreShards.publish(store, 1, KEY);
+    assertEquals(Optional.empty(), begun(new Shard(later, 1)).lastWords());
+  }
+
+  @Test
+  void l19_anInstanceOfACellLeavesNone() throws Exception {
+    ended(Shard.WHOLE);
+    StoreInstances node = StoreInstances.ofCell(store, 2, KEY);
+    assertThrows(IOException.class, () -> node.leave(WORDS));
+  }
+
+  @Test
+  void namesOfOtherKindsAreNone() {
+    String digest = "0".repeat(64);
+    for (String name :
+        List.of(
+            "0000000000+5-" + digest,
+            "0000000001+05x-" + digest,
+            "0000000001+9999999999999999999-" + digest,
+            "0000000001+5-" + digest.substring(1),
+            "0000000001-5")) {
+      assertEquals(Optional.empty(), WordsName.parse(name), name);
+    }
+    var name = new WordsName(1, Long.MAX_VALUE, digest);
+    assertEquals(Optional.of(name), WordsName.parse(name.toString()));
+  }
+}
