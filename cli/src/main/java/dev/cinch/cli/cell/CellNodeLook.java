@@ -15,6 +15,7 @@ import dev.cinch.lease.cell.Flease;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.http.CellLook;
 import dev.cinch.lease.http.Credentials;
+import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.time.Waits;
 import java.io.IOException;
 import java.net.URI;
@@ -30,7 +31,8 @@ import java.util.concurrent.FutureTask;
  * What a node of a cell answered when it was asked how it is. Immutable.
  *
  * @param node as the cell's file names it
- * @param why it is cut off, silent or foreign, in words; empty if it isn't
+ * @param why it is cut off, silent or foreign, or grants nothing though it votes, in words; empty if
+ *     none is so
  * @param document what it said of itself; empty if it is silent or foreign
  */
 record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode document) {
@@ -42,7 +44,7 @@ record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode docu
 
   /** How it is. */
   enum State {
-    /** Leases are granted with its vote. */
+    /** Leases are granted with its vote, unless it says why not. */
     VOTING,
     /** Too few others answer it: nothing is granted by it. */
     CUT_OFF,
@@ -79,9 +81,11 @@ record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode docu
       CellFile cell, CellFile.Node node, Credentials credentials, Duration patience) {
     try {
       Optional<ObjectNode> document = CellLook.ask(URI.create(node.http()), credentials, patience);
-      return document.isEmpty()
-          ? new CellNodeLook(node, State.FOREIGN, "a server that is no node of a cell", NONE)
-          : of(cell, node, document.get());
+      if (document.isEmpty()) {
+        return new CellNodeLook(node, State.FOREIGN, "a server that is no node of a cell", NONE);
+      }
+      CellNodeLook look = of(cell, node, document.get());
+      return look.votes() ? look.withObstacle(credentials, patience) : look;
     } catch (LeaseUnavailableException e) {
       return new CellNodeLook(node, State.SILENT, OneLine.of("" + e.getMessage(), LONGEST), NONE);
     }
@@ -111,8 +115,28 @@ record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode docu
         : new CellNodeLook(node, State.VOTING, "", document);
   }
 
+  /** Earlier instances' leases may have to pass, its clock be off, or the store be away. */
+  private CellNodeLook withObstacle(Credentials credentials, Duration patience)
+      throws LeaseUnavailableException {
+    String why =
+        HttpLeaseClient.builder(URI.create(node.http()))
+            .credentials(credentials)
+            .connectTimeout(patience)
+            .requestTimeout(patience)
+            .build()
+            .obstacle()
+            .map(e -> OneLine.of("" + e.getMessage(), LONGEST))
+            .orElse("");
+    return new CellNodeLook(node, state, why, document);
+  }
+
   boolean votes() {
     return state == State.VOTING;
+  }
+
+  /** Whether leases are granted with its vote. */
+  boolean grants() {
+    return votes() && why.isEmpty();
   }
 
   /** A line of a table. */
@@ -134,7 +158,7 @@ record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode docu
 
   private String inWords() {
     return switch (state) {
-      case VOTING -> "votes";
+      case VOTING -> why.isEmpty() ? "votes" : "votes, grants nothing: " + why;
       case QUARANTINED -> {
         long now = nanos("now");
         long until = nanos("quarantinedUntil");

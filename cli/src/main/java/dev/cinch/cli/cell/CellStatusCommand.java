@@ -31,9 +31,9 @@ import picocli.CommandLine.Parameters;
       "Ask each node of a cell how it is, at its address for clients, all at the same time.",
       "A node that started a moment ago is quarantined: it votes for nobody until every lease is"
           + " over that it may have forgotten. One that too few others answer is cut off, and does"
-          + " not count. Exit code 0 if a majority votes, and no clock is further ahead of another"
-          + " than the cell allows; else 3. With --wait 0 only if all nodes vote, and 3 if they"
-          + " don't in that time."
+          + " not count. One that votes may grant nothing yet: it says why, and until when. Exit code"
+          + " 0 if a majority votes and grants, and no clock is further ahead of another than the cell"
+          + " allows; else 3. With --wait 0 only if all nodes do, and 3 if they don't in that time."
     },
     footer = {
       "",
@@ -82,7 +82,7 @@ final class CellStatusCommand implements Callable<Integer> {
       paramLabel = "DURATION",
       defaultValue = "0s",
       description =
-          "How long to wait until all nodes vote: between the restarts of two of them. A restart"
+          "How long to wait until all nodes vote and grant: between the restarts of two of them. A restart"
               + " takes as long as the longest lease, and a little more.")
   Duration wait;
 
@@ -106,7 +106,7 @@ final class CellStatusCommand implements Callable<Integer> {
     var problems = new ArrayList<String>();
     nodes.forEach(node -> problems.addAll(node.wrongClocks(cell.algorithm())));
     int needed = wait.isZero() ? cell.majority() : nodes.size();
-    boolean good = voting(nodes) >= needed && problems.isEmpty();
+    boolean good = granting(nodes) >= needed && problems.isEmpty();
     nodes.forEach(node -> problems.addAll(node.notes()));
     int code = good ? ExitCode.GOOD : ExitCode.REFUSED;
     try (Output out = io.output()) {
@@ -117,17 +117,34 @@ final class CellStatusCommand implements Callable<Integer> {
         print(cell, nodes, problems, out);
       }
     }
-    if (voting(nodes) < needed && !wait.isZero()) {
+    if (granting(nodes) < needed && !wait.isZero()) {
       io.say(
           "cinch cell status",
-          "waited %s for all nodes to vote, and %d of %d do; see why above"
-              .formatted(Words.span(wait.toNanos()), voting(nodes), nodes.size()));
+          "waited %s for all nodes to vote and grant, and %d of %d do; see why above"
+              .formatted(Words.span(wait.toNanos()), granting(nodes), nodes.size()));
     }
     return code;
   }
 
   private static long voting(List<CellNodeLook> nodes) {
     return nodes.stream().filter(CellNodeLook::votes).count();
+  }
+
+  private static long granting(List<CellNodeLook> nodes) {
+    return nodes.stream().filter(CellNodeLook::grants).count();
+  }
+
+  private static String inWords(CellFile cell, List<CellNodeLook> nodes) {
+    if (voting(nodes) < cell.majority()) {
+      return ", and " + cell.majority() + " have to: nothing is granted or prolonged";
+    }
+    return granting(nodes) >= cell.majority()
+        ? ": leases are granted"
+        : nodes.stream()
+            .filter(node -> node.votes() && !node.grants())
+            .map(node -> ", and nothing is granted: " + node.why())
+            .findFirst()
+            .orElseThrow();
   }
 
   private static void print(
@@ -160,9 +177,7 @@ final class CellStatusCommand implements Callable<Integer> {
             + " of "
             + nodes.size()
             + (voting == 1 ? " node votes" : " nodes vote")
-            + (voting >= cell.majority()
-                ? ": leases are granted"
-                : ", and " + cell.majority() + " have to: nothing is granted or prolonged"));
+            + inWords(cell, nodes));
   }
 
   private static void print(
@@ -175,6 +190,7 @@ final class CellStatusCommand implements Callable<Integer> {
     line.text("algorithm", cell.algorithm().name());
     line.flag("majority", voting(nodes) >= cell.majority());
     line.flag("all", voting(nodes) == nodes.size());
+    line.flag("granting", granting(nodes) >= cell.majority());
     line.texts("problems", problems);
     line.list("nodes");
     for (CellNodeLook node : nodes) {

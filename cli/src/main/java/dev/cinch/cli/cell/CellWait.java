@@ -6,7 +6,7 @@ import dev.cinch.lease.time.TimeSource;
 import java.time.Duration;
 import java.util.List;
 
-/** Asks the nodes of a cell again and again until all of them vote, or for a time. */
+/** Asks the nodes of a cell again and again until all of them vote and grant, or for a time. */
 final class CellWait {
   /** How often, nanoseconds. */
   private static final long PAUSE_NANOS = 500_000_000;
@@ -30,7 +30,7 @@ final class CellWait {
   }
 
   /**
-   * What the nodes said last: that all vote, unless the time is over.
+   * What the nodes said last: that all vote and grant, unless the time is over.
    *
    * @param most how long to wait; 0: they are asked once
    */
@@ -40,12 +40,12 @@ final class CellWait {
       while (true) {
         List<CellNodeLook> nodes = look.nodes();
         long left = most.toNanos() - (time.monotonicNanos() - from);
-        long voting = nodes.stream().filter(CellNodeLook::votes).count();
+        long voting = nodes.stream().filter(CellNodeLook::grants).count();
         if (voting == nodes.size() || left <= 0) {
           return nodes;
         }
         progress.show(
-            voting, " of %d nodes vote; waits for %s".formatted(nodes.size(), Words.span(left)));
+            voting, " of %d nodes vote and grant; waits for %s".formatted(nodes.size(), Words.span(left)));
         time.sleepNanos(Math.min(left, PAUSE_NANOS));
       }
     } finally {
