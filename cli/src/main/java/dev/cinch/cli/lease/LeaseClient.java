@@ -9,6 +9,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.direct.DirectLeases;
 import dev.cinch.lease.http.Credentials;
@@ -16,6 +17,7 @@ import dev.cinch.lease.http.LeaseDetail;
 import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.http.ShardRouter;
 import dev.cinch.lease.time.TimeSource;
+import dev.cinch.lease.time.Waits;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -100,6 +102,25 @@ public final class LeaseClient implements AutoCloseable {
   /** What is known about a name; a cell does not say who waits. */
   Optional<LeaseDetail> detail(LeaseName name) throws LeaseUnavailableException {
     return servers == null ? service().show(name).map(LeaseDetail::of) : servers.detail(name);
+  }
+
+  /**
+   * What to say of a name of which nothing is known: somebody may have it from before the service
+   * was started, and then it is refused.
+   *
+   * @param free what follows from it where nobody can
+   */
+  Failure.Refusal unknown(LeaseName name, String free) throws LeaseUnavailableException {
+    String then = free;
+    if (servers != null) {
+      ServiceInfo info = servers.info();
+      long left = TimeUnit.MILLISECONDS.toNanos(info.quarantineLeftMs());
+      then =
+          left == 0
+              ? free
+              : ": it was started anew and grants again " + Waits.inWords(left, info.now());
+    }
+    return new Failure.Refusal("the service knows nothing of " + name + then);
   }
 
   /** What is known about names, as {@link LeaseService#list}; of servers alone. */

@@ -121,7 +121,7 @@ abstract class LeaseListing extends LeaseRequest.OfCell {
     void ask(LeaseClient client, Printer printer) throws Exception {
       Optional<LeaseDetail> info = client.detail(name);
       if (info.isEmpty()) {
-        throw new Failure.Refusal("the service knows nothing of " + name);
+        throw client.unknown(name, "");
       }
       print(List.of(info.get()), client.now(), printer);
     }

@@ -8,6 +8,7 @@ import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.http.LeaseDetail;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -46,13 +47,11 @@ final class LeaseWhoCommand extends LeaseRequest.OfCell {
 
   @Override
   void ask(LeaseClient client, Printer printer) throws Exception {
-    LeaseDetail lease =
-        client
-            .detail(name)
-            .orElseThrow(
-                () ->
-                    new Failure.Refusal(
-                        "the service knows nothing of " + name + ": nobody has it, so take it"));
+    Optional<LeaseDetail> found = client.detail(name);
+    if (found.isEmpty()) {
+      throw client.unknown(name, ": nobody has it, so take it");
+    }
+    LeaseDetail lease = found.get();
     long now = client.now();
     String text =
         switch (lease.info().state()) {
