@@ -1,9 +1,12 @@
 package dev.cinch.cli;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellStatus;
 import dev.cinch.lease.cell.net.CellStatus.Traffic;
+import dev.cinch.lease.http.Health;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.SystemTime;
@@ -17,6 +20,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** Three servers that tell of a cell's nodes what a test says, and the cell's file. */
@@ -27,6 +31,8 @@ public final class ServedCell implements AutoCloseable {
 
   public final List<LeaseServer> servers = new ArrayList<>();
   public final List<AtomicReference<Optional<ObjectNode>>> documents = new ArrayList<>();
+  private final List<AtomicReference<Optional<LeaseRefusedException>>> obstacles =
+      new ArrayList<>();
   public final Path file;
   final Cinch.Ran made;
   public final CellFile cell;
@@ -40,6 +46,7 @@ public final class ServedCell implements AutoCloseable {
     Path store = Cinch.store(directory);
     var service =
         MemoryLeaseService.builder(new WitnessSigner(SigningKey.generate()), SystemTime.INSTANCE)
+            .fresh(true)
             .start();
     file = directory.resolve("cell.json");
     var words = new ArrayList<>(List.of("cell", "init", "--json", file.toString()));
@@ -47,8 +54,14 @@ public final class ServedCell implements AutoCloseable {
     for (int i = 0; i < 3; i++) {
       var document = new AtomicReference<Optional<ObjectNode>>(Optional.empty());
       documents.add(document);
+      var obstacle = new AtomicReference<Optional<LeaseRefusedException>>(Optional.empty());
+      obstacles.add(obstacle);
       LeaseServer server =
-          LeaseServer.builder(service, service::info).port(0).cell(document::get).start();
+          LeaseServer.builder(service, service::info)
+              .health(() -> new Health(OptionalLong.of(1), "", obstacle.get()))
+              .port(0)
+              .cell(document::get)
+              .start();
       servers.add(server);
       words.add("--node=127.0.0.1:" + freePort() + "=" + server.uri());
     }
@@ -96,6 +109,11 @@ public final class ServedCell implements AutoCloseable {
 
   public void tell(int node, ObjectNode document) {
     documents.get(node - 1).set(Optional.of(document));
+  }
+
+  /** From now on a node grants nothing, for that reason. */
+  public void hinder(int node, String why) {
+    obstacles.get(node - 1).set(Optional.of(new LeaseRefusedException(Reason.NOT_YET, why, 1)));
   }
 
   @Override

@@ -152,6 +152,24 @@ class ResumedLeaseAuditTest {
     passes(2);
   }
 
+  /** It was left to the later instance, which knows how long it was held (rule L19). */
+  @Test
+  void check4_whoFollowsOneThatWasLeftNeedsNoBoundAboveThoseBeforeIt() throws Exception {
+    Witness a = s.first("unit", inSeconds(60));
+    Witness b = released(a, write(a, "1"), 3);
+    long last = write(b, "2");
+    write(after(2, b, Ending.BROKEN, last, fenced(b)), "3");
+    passes(3);
+  }
+
+  @Test
+  void check4_butOneAboveItsExpiry() throws Exception {
+    Witness a = s.first("unit", inSeconds(60));
+    long last = write(a, "1");
+    write(after(2, a, Ending.BROKEN, last, Fence.NONE), "2");
+    fails(Rule.RANGE);
+  }
+
   @Test
   void check4_orNothingAtTheFirst() throws Exception {
     Witness before = s.first("unit", inSeconds(60));

@@ -31,8 +31,8 @@ import java.util.concurrent.FutureTask;
  * What a node of a cell answered when it was asked how it is. Immutable.
  *
  * @param node as the cell's file names it
- * @param why it is cut off, silent or foreign, or grants nothing though it votes, in words; empty if
- *     none is so
+ * @param why it is cut off, silent or foreign, or grants nothing though it votes, in words; empty
+ *     if none is so
  * @param document what it said of itself; empty if it is silent or foreign
  */
 record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode document) {

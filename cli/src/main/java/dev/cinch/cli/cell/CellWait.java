@@ -45,7 +45,8 @@ final class CellWait {
           return nodes;
         }
         progress.show(
-            voting, " of %d nodes vote and grant; waits for %s".formatted(nodes.size(), Words.span(left)));
+            voting,
+            " of %d nodes vote and grant; waits for %s".formatted(nodes.size(), Words.span(left)));
         time.sleepNanos(Math.min(left, PAUSE_NANOS));
       }
     } finally {

@@ -19,9 +19,14 @@ import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +38,9 @@ import org.jspecify.annotations.Nullable;
 public final class LateService implements LeaseService {
   /** How long calls may take to end that were cut off, nanoseconds. */
   private static final long END_NANOS = 2_000_000_000L;
+
+  /** How long the store may take for last words: as long as they may take to count there. */
+  private static final long LEAVE_SECONDS = 5;
 
   private final CompletableFuture<MemoryLeaseService> started = new CompletableFuture<>();
   private final @Nullable StoreContext store;
@@ -114,11 +122,17 @@ public final class LateService implements LeaseService {
       }
       time.sleepNanos(END_NANOS / 100);
     }
+    var leaving = new FutureTask<Boolean>(service::leaveLastWords);
+    var thread = new Thread(leaving, "cinch-last-words");
+    thread.setDaemon(true); // a store that hangs keeps no server from its end
+    thread.start();
     try {
-      boolean unused = service.leaveLastWords();
+      boolean unused = leaving.get(LEAVE_SECONDS, TimeUnit.SECONDS);
       return Optional.empty();
-    } catch (IOException e) {
-      return Optional.of(String.valueOf(e.getMessage()));
+    } catch (ExecutionException e) {
+      return Optional.of(String.valueOf(Objects.requireNonNull(e.getCause()).getMessage()));
+    } catch (TimeoutException e) {
+      return Optional.of("the store does not answer");
     }
   }
 

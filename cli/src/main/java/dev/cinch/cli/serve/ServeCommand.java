@@ -57,7 +57,8 @@ import picocli.CommandLine.Spec;
     footer = {
       "",
       "With --store it leaves its number, its address and its ceilings there. So a restart needs to"
-          + " trust no clock. A second server finds the first, and refuses to start (exit code 3)."
+          + " trust no clock. When it ends by a signal it leaves what is held, too, and the next one"
+          + " grants all else at once. A second server finds the first, and refuses to start (exit code 3)."
           + " Without --store a restart relies on waiting out the longest lease.",
       "",
       "Example:",

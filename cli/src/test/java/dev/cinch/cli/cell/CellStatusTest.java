@@ -90,6 +90,40 @@ class CellStatusTest {
     assertEquals(6, lines.size());
   }
 
+  /** Until the leases of an earlier instance are over, all of them vote, and none grants. */
+  @Test
+  void nodesThatVoteMayGrantNothingYet() throws Exception {
+    ServedCell cell = cell();
+    String why = "the service was started anew and grants again in 40 s, at 00:00:40 UTC";
+    for (int node = 1; node <= 3; node++) {
+      cell.tell(status(node, 0, 0, QUIET));
+      if (node > 1) {
+        cell.hinder(node, why);
+      }
+    }
+    List<String> lines = cell.status().ended(3).out().lines().toList();
+    assertTrue(lines.get(2).contains(" votes  "), lines.get(2));
+    assertTrue(lines.get(3).contains(" votes, grants nothing: " + why + " "), lines.get(3));
+    assertEquals("3 of 3 nodes vote, and nothing is granted: " + why, lines.get(5));
+    String json = cell.status("--json").ended(3).out();
+    assertTrue(json.contains("\"majority\":true,\"all\":true,\"granting\":false"), json);
+    assertTrue(json.contains("\"state\":\"VOTING\",\"why\":\"" + why + "\""), json);
+    cell.status("--wait=1ms")
+        .failed(3, "waited 1 ms for all nodes to vote and grant, and 1 of 3 do");
+  }
+
+  @Test
+  void aMajorityThatGrantsIsEnough() throws Exception {
+    ServedCell cell = cell();
+    for (int node = 1; node <= 3; node++) {
+      cell.tell(status(node, 0, 0, QUIET));
+    }
+    cell.hinder(2, "its clock is off");
+    String out = cell.status().ended(0).out();
+    assertTrue(out.endsWith("3 of 3 nodes vote: leases are granted\n"), out);
+    assertTrue(cell.status("--json").ended(0).out().contains("\"granting\":true"));
+  }
+
   @Test
   void aNodeThatTooFewAnswerIsCutOffAndDoesNotCount() throws Exception {
     ServedCell cell = cell();
@@ -257,7 +291,7 @@ class CellStatusTest {
     assertTrue(nodes.stream().allMatch(CellNodeLook::votes));
     assertEquals(4, slept.size());
     String shown = err.toString(StandardCharsets.UTF_8);
-    assertTrue(shown.contains("2 of 3 nodes vote; waits for 10 s"), shown);
+    assertTrue(shown.contains("2 of 3 nodes vote and grant; waits for 10 s"), shown);
     assertTrue(shown.endsWith("\r\033[K"), shown);
     slept.clear();
     nodes = wait.untilAllVote(Duration.ofMillis(1_200), () -> looked(cell, 1));

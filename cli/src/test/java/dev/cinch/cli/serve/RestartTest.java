@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -141,6 +142,40 @@ public class RestartTest {
         append.close();
       }
       server.close();
+    }
+  }
+
+  /** Rule L19: who comes anew is not kept waiting, and who holds is kept. */
+  @Test
+  void aServerThatEndsBySigtermIsFollowedByOneThatGrantsAtOnce() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    String port = "--port=" + freePort();
+    Cinch cinch;
+    try (Forked first = serve(store, port, "served.key")) {
+      cinch = Cinch.on(store).with("CINCH_SERVER", first.listening());
+      cinch.run("lease", "acquire", "--for=60s", "held").ended(0);
+      cinch.run("lease", "run", "released", "--", "true").ended(0);
+      first.signal("TERM");
+      first.ended(0);
+      assertEquals("", first.err());
+    }
+    try (Forked second = serve(store, port, "served.key")) {
+      String uri = second.listening();
+      assertEquals(Optional.empty(), HttpLeaseClient.builder(URI.create(uri)).build().obstacle());
+      cinch.run("lease", "acquire", "never-seen").ended(0);
+      cinch.run("lease", "acquire", "released").ended(0);
+      cinch.run("lease", "acquire", "held").failed(3, "held is held by ");
+      second.signal("KILL");
+      second.await();
+    }
+    try (Forked third = serve(store, port, "served.key")) {
+      String unused = third.listening(); // nobody left it last words
+      cinch
+          .run("lease", "acquire", "another")
+          .failed(3, "the service was started anew and grants again in ");
+      cinch
+          .run("lease", "who", "another")
+          .failed(3, "the service knows nothing of another: it was started anew and grants again");
     }
   }
 }
