@@ -3,7 +3,6 @@ package dev.cinch.lease.table;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.table.LeaseStateCodec.MalformedLeaseStateException;
-import java.io.ByteArrayOutputStream;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -41,7 +40,8 @@ public record LastWords(long endedAt, long othersUpTo, long longestNanos, List<L
 
   /** Collects them. Not thread-safe. */
   public static final class Draft {
-    private final ByteArrayOutputStream states = new ByteArrayOutputStream();
+    private final List<byte[]> states = new ArrayList<>();
+    private int size = HEAD;
 
     /**
      * Lists a lease that was {@linkplain LeaseState#leave left}.
@@ -50,23 +50,20 @@ public record LastWords(long endedAt, long othersUpTo, long longestNanos, List<L
      */
     public boolean add(LeaseState lease) {
       byte[] state = LeaseStateCodec.encode(lease);
-      if (HEAD + states.size() + Integer.BYTES + state.length > InstanceRegistry.MAX_LAST_WORDS) {
+      if (size + Integer.BYTES + state.length > InstanceRegistry.MAX_LAST_WORDS) {
         return false;
       }
-      states.writeBytes(ByteBuffer.allocate(Integer.BYTES).putInt(state.length).array());
-      states.writeBytes(state);
+      size += Integer.BYTES + state.length;
+      states.add(state);
       return true;
     }
 
     /** The bytes of all. */
     public byte[] finish(long endedAt, long othersUpTo, long longestNanos) {
-      return ByteBuffer.allocate(HEAD + states.size())
-          .put(VERSION)
-          .putLong(endedAt)
-          .putLong(othersUpTo)
-          .putLong(longestNanos)
-          .put(states.toByteArray())
-          .array();
+      ByteBuffer out = ByteBuffer.allocate(size).put(VERSION);
+      out.putLong(endedAt).putLong(othersUpTo).putLong(longestNanos);
+      states.forEach(state -> out.putInt(state.length).put(state));
+      return out.array();
     }
   }
 

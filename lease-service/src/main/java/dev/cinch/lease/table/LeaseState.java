@@ -14,7 +14,6 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.time.Waits;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -283,7 +282,7 @@ public final class LeaseState {
    * @param apart how far ahead of this machine's clock the other one may be
    */
   public void holdBy(long steady, long time, long apart) {
-    steadyUntil = steady + Math.max(0, Waits.saturatedMinus(expiry, time - apart));
+    steadyUntil = steady + Math.max(0, expiry + apart - time);
   }
 
   /**
