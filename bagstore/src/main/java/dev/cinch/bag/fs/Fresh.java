@@ -2,6 +2,7 @@ package dev.cinch.bag.fs;
 
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Names;
+import dev.cinch.bag.storage.InWords;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -26,9 +27,6 @@ import org.jspecify.annotations.Nullable;
  * thought missing.
  */
 public final class Fresh {
-  /** How the JDK words EROFS. */
-  private static final String READ_ONLY = "Read-only file system";
-
   private static final RandomGenerator RANDOM = new SecureRandom();
 
   /** Of an entry that is made to be removed: nobody reads it. */
@@ -93,10 +91,10 @@ public final class Fresh {
   }
 
   /**
-   * As {@link #list}; for a user who may only read, on a read-only mount, or on a machine that has
-   * not the store's group, a plain listing: it may be old then. Good for what only grows, where an
-   * old answer is not a wrong one; never for what a writer, a closer or the next holder of a lease
-   * decides by.
+   * As {@link #list}; for a user who may only read, on a read-only mount, on a full disk, or on a
+   * machine that has not the store's group, a plain listing: it may be old then. Good for what only
+   * grows, where an old answer is not a wrong one; never for what a writer, a closer or the next
+   * holder of a lease decides by.
    */
   public List<String> listAsPermitted(Path directory) throws IOException {
     Optional<List<String>> names = listIfPermitted(directory);
@@ -110,7 +108,7 @@ public final class Fresh {
     } catch (UserPrincipalNotFoundException e) {
       return Optional.empty();
     } catch (FileSystemException e) {
-      if (e instanceof AccessDeniedException || READ_ONLY.equals(e.getReason())) {
+      if (e instanceof AccessDeniedException || InWords.isReadOnly(e) || InWords.isFull(e)) {
         return Optional.empty();
       }
       throw e;

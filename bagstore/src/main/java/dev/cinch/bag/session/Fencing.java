@@ -1,5 +1,6 @@
 package dev.cinch.bag.session;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.LogRemovedException;
@@ -7,6 +8,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.RoomWait;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseRefusedException;
@@ -58,7 +60,7 @@ final class Fencing {
     boolean more = true;
     while (more) {
       more = false;
-      for (Log log : logs(store, fence)) {
+      for (Log log : patiently(holding, () -> logs(store, fence))) {
         if (fence.logs().contains(log.id()) && done.add(log.id())) {
           advance(holding, log, fence.upTo());
           more = true;
@@ -124,7 +126,7 @@ final class Fencing {
       // Others hold it too, and one may have been killed: no clock has given a later timestamp yet.
       StoreSettings s = log.context().store().settings();
       long ahead = s.clockAheadMs() * 1_000_000 + s.timestampDistanceNanos();
-      last = Math.max(last, log.context().store().now() + ahead);
+      last = Math.max(last, patiently(holding, () -> log.context().store().now()) + ahead);
     }
     if (last == Long.MIN_VALUE) {
       return last;
@@ -135,21 +137,34 @@ final class Fencing {
 
   private void advance(Holding holding, Log log, long to)
       throws LeaseRefusedException, IOException, InterruptedException {
+    patiently(holding, () -> log.horizon().advance(to, OptionalLong.of(opinion(holding))));
+  }
+
+  /**
+   * Waits while it is too early, and while the storage is full: in slices, renewing meanwhile. A
+   * fence may take longer than a lease.
+   */
+  @CanIgnoreReturnValue
+  private <T> T patiently(Holding holding, RoomWait.Work<T> work)
+      throws LeaseRefusedException, IOException, InterruptedException {
+    var room = new RoomWait(time, "a fence", null);
     while (true) {
       try {
-        log.horizon().advance(to, OptionalLong.of(opinion(holding)));
-        return;
+        return work.run();
       } catch (TooEarlyException e) {
-        LOG.debug("fencing {}: {}", log.name(), e.getMessage());
-        // In slices, renewing meanwhile: a fence may take longer than a lease.
+        LOG.debug("fencing: {}", e.getMessage());
         time.sleepNanos(Math.min(e.waitNanos(), SLICE_NANOS));
-        long unused = holding.lease().doWork(time.monotonicNanos());
-        if (holding.lease().remainingNanos() <= 0) {
-          throw new LeaseRefusedException(
-              Reason.NOT_HELD,
-              "a lease was lost while its fence was waited for: " + holding.lease().lostWhy(),
-              0);
+      } catch (IOException e) {
+        if (!room.pause(e)) {
+          throw e;
         }
+      }
+      long unused = holding.lease().doWork(time.monotonicNanos());
+      if (holding.lease().remainingNanos() <= 0) {
+        throw new LeaseRefusedException(
+            Reason.NOT_HELD,
+            "a lease was lost while its fence was waited for: " + holding.lease().lostWhy(),
+            0);
       }
     }
   }

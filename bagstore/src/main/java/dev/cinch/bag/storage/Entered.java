@@ -17,6 +17,13 @@ public interface Entered {
    */
   void append(ByteBuffer[] frame, @Nullable ByteBuffer proof) throws IOException;
 
+  /**
+   * Asked after {@link #append} failed: how many bytes the file can have at most, whatever arrives
+   * late. With fewer than up to the end of the frame nobody will ever measure that. As many as
+   * before: nothing of it is there (rule A2).
+   */
+  long mostThere();
+
   /** What a look at a bucket's mark tells. */
   enum Mark {
     /** It has none, past every cache (S1). */

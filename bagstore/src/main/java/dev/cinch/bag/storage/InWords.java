@@ -10,10 +10,40 @@ import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.attribute.UserPrincipalNotFoundException;
+import java.util.Set;
 
 /** Says what an error of the storage means, for a line to the user: no names of classes. */
 public final class InWords {
+  /** How the JDK words ENOSPC, of bytes and of inodes, and EDQUOT. */
+  private static final Set<String> FULL = Set.of("No space left on device", "Disk quota exceeded");
+
+  /** EROFS. */
+  private static final String READ_ONLY = "Read-only file system";
+
   private InWords() {}
+
+  /**
+   * Whether the storage has no room for what was to be made or written, so that the same may do
+   * later. Every part of Cinch that waits for room asks here.
+   */
+  public static boolean isFull(Throwable e) {
+    return says(e, FULL);
+  }
+
+  /** Whether the storage takes no changes, however much room it has. */
+  public static boolean isReadOnly(Throwable e) {
+    return says(e, Set.of(READ_ONLY));
+  }
+
+  private static boolean says(Throwable e, Set<String> reasons) {
+    for (Throwable t = e; t != null; t = t.getCause()) {
+      String reason = t instanceof FileSystemException f ? f.getReason() : t.getMessage();
+      if (t instanceof IOException && reason != null && reasons.contains(reason)) {
+        return true;
+      }
+    }
+    return false;
+  }
 
   /** Where it happened, if the error says, and what. */
   public static String line(IOException e) {

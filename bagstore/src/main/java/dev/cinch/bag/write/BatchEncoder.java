@@ -25,10 +25,14 @@ final class BatchEncoder {
 
   private int newDigest;
   private boolean oneStep;
+
+  /** How many witnesses stood in the file before. */
+  private int witnesses;
+
   private ByteBuffer messages = whole;
 
   /**
-   * Encodes a batch as the next frame of a file.
+   * Encodes a batch as the next frame of a file; again, if need be, for this file or another.
    *
    * @param header the file's, if this is its first batch
    */
@@ -48,7 +52,7 @@ final class BatchEncoder {
     before.position(headAt + Frame.HEAD);
     putLeases(batch, file);
     int leases = before.position() - headAt - Frame.HEAD;
-    messages = batch.messages.flip();
+    messages = batch.messages.clear().limit((int) batch.bytes);
     int bodyLength = leases + messages.remaining();
     if (batch.count == 0 || bodyLength > Frame.MAX_BODY) {
       throw new IllegalStateException(
@@ -88,6 +92,7 @@ final class BatchEncoder {
   }
 
   private void putLeases(PendingBatch batch, BucketFile file) {
+    witnesses = file.witnesses.size();
     for (LeaseStamp stamp : batch.stamps) {
       for (SignedWitness w : stamp.witnesses()) {
         if (!file.witnesses.containsKey(w)) {
@@ -127,6 +132,11 @@ final class BatchEncoder {
 
   long newLength() {
     return newLength;
+  }
+
+  /** Nothing of the frame is in the file, to which another one may be appended. */
+  void notIn(BucketFile file) {
+    file.witnesses.values().removeIf(number -> number > witnesses);
   }
 
   /** The frame is in the file: remember so. */

@@ -14,6 +14,7 @@ import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,9 +52,28 @@ final class BucketAppender {
     /** Its fate is known. */
     record Known(PendingBatch.Outcome outcome) implements Attempt {}
 
-    /** A write was attempted, and only the closed bucket can tell: step 5. */
-    record Unknown(Bucket bucket, DataFileName file, long end, long firstPosition, String why)
-        implements Attempt {}
+    /** Nothing of it is there or can appear, and the storage is full: to be tried again. */
+    record NoRoom(IOException why) implements Attempt {}
+
+    /**
+     * A write was attempted, and only the closed bucket can tell: step 5.
+     *
+     * @param absent whether it can't, since the batch will never be whole (rule A1)
+     * @param full whether the storage was full
+     */
+    record Unknown(
+        Bucket bucket,
+        DataFileName file,
+        long end,
+        long firstPosition,
+        String why,
+        boolean absent,
+        boolean full)
+        implements Attempt {
+      Unknown because(String reason) {
+        return new Unknown(bucket, file, end, firstPosition, reason, absent, full);
+      }
+    }
   }
 
   BucketAppender(LogContext log, Durability durability, HorizonAdvance horizon) {
@@ -64,7 +84,12 @@ final class BucketAppender {
     this.clock = new ClockCheck(log.store());
   }
 
-  Attempt append(PendingBatch batch) {
+  /**
+   * Tries to append a batch.
+   *
+   * @param begins asked before its first byte is written; if not, it is rejected
+   */
+  Attempt append(PendingBatch batch, BooleanSupplier begins) {
     long ahead = clock.aheadNanos(batch.last);
     if (ahead > settings.timestampDistanceNanos()) { // step 1 still: the clock was set meanwhile
       return rejected("its timestamp is now %.3f s ahead of the clock".formatted(ahead / 1e9));
@@ -83,12 +108,12 @@ final class BucketAppender {
       } catch (AccessDeniedException e) {
         return rejected("the bucket is closed to this user: " + e.getMessage());
       } catch (IOException e) {
-        return rejected(message(e));
+        return InWords.isFull(e) ? new Attempt.NoRoom(e) : rejected(message(e));
       }
     }
     boolean ended = false;
     try {
-      Attempt attempt = append(batch, file);
+      Attempt attempt = append(batch, file, begins);
       ended = true;
       return attempt;
     } finally {
@@ -98,15 +123,20 @@ final class BucketAppender {
     }
   }
 
-  private Attempt append(PendingBatch batch, BucketFile file) {
+  private Attempt append(PendingBatch batch, BucketFile file, BooleanSupplier begins) {
     encoder.encode(batch, file, header(file));
     long position = file.messages;
-    var unknown = new Attempt.Unknown(batch.bucket, file.name, encoder.newLength(), position, "");
+    long end = encoder.newLength();
+    var unknown = new Attempt.Unknown(batch.bucket, file.name, end, position, "", false, false);
+    if (!begins.getAsBoolean()) {
+      file.leave();
+      return rejected("nobody waits for it any more");
+    }
     writeBegan = log.store().time().monotonicNanos();
     try {
       file.entered.append(encoder.frame(), encoder.proof()); // step 3
     } catch (IOException e) {
-      return failed(unknown, file, e);
+      return unwritten(unknown, file, e);
     }
     encoder.applyTo(file, batch);
     try { // step 4
@@ -118,7 +148,7 @@ final class BucketAppender {
       return failed(unknown, file, e);
     }
     file.leave();
-    return why(unknown, "the bucket is being closed");
+    return unknown.because("the bucket is being closed");
   }
 
   /** Of a batch that is to follow another one, which is not there. */
@@ -135,7 +165,7 @@ final class BucketAppender {
     }
   }
 
-  private static Attempt rejected(String reason) {
+  static Attempt rejected(String reason) {
     return new Attempt.Known(new PendingBatch.Outcome.Rejected(reason));
   }
 
@@ -149,17 +179,38 @@ final class BucketAppender {
   }
 
   /**
-   * After a failed, partial or interrupted write a writer never appends to that file again (rule
-   * A2).
+   * After a write that failed: looks what is there, since this writer is the only one of the file.
+   * It never appends again to one in which bytes of it are, or may be (rule A2).
    */
-  private Attempt failed(Attempt.Unknown unknown, BucketFile file, IOException e) {
-    file.leave();
-    LOG.debug("{}: write not confirmed: {}", unknown.file(), e.toString());
-    return why(unknown, message(e));
+  private Attempt unwritten(Attempt.Unknown unknown, BucketFile file, IOException e) {
+    long there = file.entered.mostThere();
+    boolean absent = there < unknown.end();
+    if (!absent || !InWords.isFull(e)) {
+      return failed(
+          new Attempt.Unknown(
+              unknown.bucket(),
+              unknown.file(),
+              unknown.end(),
+              unknown.firstPosition(),
+              "",
+              absent,
+              InWords.isFull(e)),
+          file,
+          e);
+    }
+    if (there == file.length) {
+      encoder.notIn(file);
+      current = file;
+    } else {
+      file.leave();
+    }
+    return new Attempt.NoRoom(e);
   }
 
-  private static Attempt why(Attempt.Unknown u, String why) {
-    return new Attempt.Unknown(u.bucket(), u.file(), u.end(), u.firstPosition(), why);
+  private static Attempt failed(Attempt.Unknown unknown, BucketFile file, IOException e) {
+    file.leave();
+    LOG.debug("{}: write not confirmed: {}", unknown.file(), e.toString());
+    return unknown.because(message(e));
   }
 
   private FileHeader header(BucketFile file) {

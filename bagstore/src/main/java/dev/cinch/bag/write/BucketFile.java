@@ -11,8 +11,8 @@ import java.util.Map;
 /**
  * What a writer remembers of its data file in one bucket. Confined to the committer.
  *
- * <p>Everything in it describes batches that were written without an error; after one the whole
- * object is dropped (rule A2).
+ * <p>Everything in it describes batches that were written without an error; after one that left
+ * bytes, or may have, the whole object is dropped (rule A2).
  */
 final class BucketFile {
   final Bucket bucket;

@@ -7,6 +7,7 @@ import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.storage.RoomWait;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.bag.write.BucketAppender.Attempt;
@@ -44,6 +45,8 @@ public final class LogWriter implements AutoCloseable {
   private final WriterTimestamps.Look look = this::refuseIfClosed; // one, not one a message
   private final BucketAppender appender;
   private final VerdictReader verdicts;
+  private final RoomWait full;
+  private volatile String verdictWhy = "";
   private final int messageLimit;
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -77,6 +80,7 @@ public final class LogWriter implements AutoCloseable {
     var horizon = new HorizonAdvance(log);
     this.appender = new BucketAppender(log, durability, horizon);
     this.verdicts = new VerdictReader(log, horizon);
+    this.full = new RoomWait(log.store().time(), "an append to " + log.layout().name(), null);
     this.messageLimit = log.store().settings().messageLimit();
   }
 
@@ -209,6 +213,19 @@ public final class LogWriter implements AutoCloseable {
     }
   }
 
+  /**
+   * What messages that have no receipt wait for, in a line; empty if it is not known to be long.
+   */
+  public String waitsFor() {
+    lock.lock();
+    try {
+      String cause = full.why().isEmpty() ? verdictWhy : full.why();
+      return cause.isEmpty() ? PendingBatch.cause(unclear) : cause;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private void refuseIfClosed() throws MessageRefusedException {
     if (failure != null) {
       throw new MessageRefusedException(
@@ -332,7 +349,7 @@ public final class LogWriter implements AutoCloseable {
       try {
         interrupted =
             Thread.interrupted(); // a channel would be closed by it, and the append made slow
-        attempt = cutOff ? BucketAppender.cutOff() : appender.append(batch);
+        attempt = cutOff ? BucketAppender.cutOff() : append(batch);
       } finally {
         lock.lock();
         writing = null;
@@ -341,7 +358,9 @@ public final class LogWriter implements AutoCloseable {
           attempt instanceof Attempt.Known known && known.outcome() instanceof Outcome.Rejected;
       timestamps.settle(batch, unwritten, queue.peekLast());
       if (attempt instanceof Attempt.Known known) {
-        resolved(batch, known.outcome());
+        if (batch.outcome == null) { // else it was given up
+          resolved(batch, known.outcome());
+        }
       } else {
         // Others go on, under a new incarnation; who waits for this one looks after its verdict.
         batch.unclear = (Attempt.Unknown) attempt;
@@ -360,6 +379,51 @@ public final class LogWriter implements AutoCloseable {
     }
   }
 
+  /**
+   * Steps 2 to 4, again and again while the storage is full: nothing else of this writer is written
+   * meanwhile, so that no message passes one that waits. Called without the lock.
+   */
+  private Attempt append(PendingBatch batch) {
+    boolean interrupted = false;
+    try {
+      while (true) {
+        Attempt attempt = appender.append(batch, () -> begins(batch));
+        if (attempt instanceof Attempt.Unknown unknown && unknown.full()) {
+          verdictWhy = unknown.why();
+          attempt = new Attempt.Known(verdicts.resolve(unknown));
+          verdictWhy = "";
+        }
+        if (!(attempt instanceof Attempt.NoRoom none)) {
+          full.over();
+          return attempt;
+        }
+        lock.lock();
+        batch.tried = false;
+        lock.unlock();
+        try {
+          boolean unused = full.pause(none.why());
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Whether a batch is to be written still, which nobody can say of it any more from then on. */
+  private boolean begins(PendingBatch batch) {
+    lock.lock();
+    try {
+      batch.tried = batch.outcome == null && failure == null;
+      return batch.tried;
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Called with the lock, which is released while the verdict is waited for: append, step 5. */
   private void resolve(PendingBatch batch) {
     batch.resolving = true;
@@ -371,12 +435,15 @@ public final class LogWriter implements AutoCloseable {
       } finally {
         lock.lock();
       }
-      boolean unused = unclear.remove(batch);
-      resolved(batch, outcome);
+      if (unclear.remove(batch)) { // else it was given up
+        resolved(batch, outcome);
+      }
       wakeNext();
     } catch (RuntimeException | Error e) {
-      fail(batch, e);
-      throw e;
+      if (batch.outcome == null) {
+        fail(batch, e);
+        throw e;
+      }
     }
   }
 
@@ -445,10 +512,11 @@ public final class LogWriter implements AutoCloseable {
   }
 
   /**
-   * Refuses every further message, and waits for none. What was not written yet is rejected. What
-   * may have been written, and has no verdict, ends with {@link FateUnknownException}: leases that
-   * it was written under must not be given back. For a store that can't be written: a writer waits
-   * until it can, and says for what in its log, at first and once a minute.
+   * Refuses every further message, and waits for none. What was not written yet is rejected, and so
+   * is what a failed write left unfinished for good. What may have been written, and has no
+   * verdict, ends with {@link FateUnknownException}: leases that it was written under must not be
+   * given back. For a store that can't be written: a writer waits until it can, and says for what
+   * in its log, at first and once a minute.
    *
    * @param why one line, for receipts and exceptions
    */
@@ -459,13 +527,19 @@ public final class LogWriter implements AutoCloseable {
       while (!queue.isEmpty()) {
         resolved(queue.removeFirst(), new Outcome.Rejected(why));
       }
-      if (writing != null || !unclear.isEmpty()) {
-        String cause = PendingBatch.cause(unclear);
-        var unknown =
-            FateUnknownException.gaveUp(
-                log.layout().name().toString(), cause.isEmpty() ? why : why + " (" + cause + ")");
-        verdicts.giveUp(unknown);
-        givenUp = writing != null;
+      givenUp = writing != null;
+      if (writing != null && !writing.tried && writing.outcome == null) {
+        resolved(writing, new Outcome.Rejected(why)); // its committer looks before it writes
+      }
+      String cause = PendingBatch.cause(unclear);
+      var unknown =
+          FateUnknownException.gaveUp(
+              log.layout().name().toString(), cause.isEmpty() ? why : why + " (" + cause + ")");
+      verdicts.giveUp(unknown);
+      for (PendingBatch batch : PendingBatch.takeAbsent(unclear)) {
+        resolved(batch, new Outcome.Rejected(why + " (" + cause + ")"));
+      }
+      if (writing != null && writing.outcome == null || !unclear.isEmpty()) {
         fail(writing, unknown);
       }
       work.signalAll();

@@ -7,6 +7,7 @@ import dev.cinch.bag.model.Receipt;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -54,6 +55,9 @@ final class PendingBatch {
 
   /** The batch without which it is not to be written; null: none, or it was looked at. */
   @Nullable PendingBatch behind;
+
+  /** Whether some of it may have been written. */
+  boolean tried;
 
   /** Whether somebody looks after its verdict. */
   boolean resolving;
@@ -127,6 +131,13 @@ final class PendingBatch {
       needsThread |= b.needsThread;
     }
     return needsThread;
+  }
+
+  /** Takes those out of unclear fate that will never be whole, whatever their buckets are told. */
+  static List<PendingBatch> takeAbsent(Collection<PendingBatch> unclear) {
+    var absent = new ArrayList<PendingBatch>();
+    unclear.removeIf(b -> b.unclear != null && b.unclear.absent() && absent.add(b));
+    return absent;
   }
 
   /** Why the first of these is of unclear fate; empty if there is none. */

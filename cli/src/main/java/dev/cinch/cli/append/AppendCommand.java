@@ -2,9 +2,12 @@ package dev.cinch.cli.append;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.InWords;
+import dev.cinch.bag.storage.RoomWait;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.write.FateUnknownException;
 import dev.cinch.bag.write.LeaseStamp;
@@ -36,6 +39,9 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -78,6 +84,9 @@ public final class AppendCommand implements Callable<Integer> {
 
   static final String COMMAND = "append";
   static final String NAME = "cinch " + COMMAND;
+
+  /** How long a second signal waits for fates; {@link dev.cinch.cli.base.Stop} waits no longer. */
+  private static final long LAST_MS = 150;
 
   private final Io io;
 
@@ -176,6 +185,12 @@ public final class AppendCommand implements Callable<Integer> {
   /** The highest timestamp of what is in the log. */
   private long latest = Long.MIN_VALUE;
 
+  /** Whether a second signal ended it. */
+  private volatile boolean ended;
+
+  private final CountDownLatch told = new CountDownLatch(1);
+  private boolean saidWhat;
+
   AppendCommand(Io io) {
     this.io = io;
   }
@@ -210,7 +225,8 @@ public final class AppendCommand implements Callable<Integer> {
     if (!isLeased) {
       refuseWhereLeasesAreRequired(opened);
     }
-    long now = opened.context().checkedNow(); // before the first line is read and lost
+    var room = new RoomWait(time, NAME, giveUp);
+    long now = writable(room, () -> opened.context().checkedNow()); // before a line is lost
     if (since != null && since.nanos() > now) {
       throw new Misuse(
           "--since "
@@ -219,7 +235,7 @@ public final class AppendCommand implements Callable<Integer> {
     }
     try (var in = new Inputs(files, io.in())) {
       in.check();
-      Log target = create.open(opened, log, NAME, io);
+      Log target = writable(room, () -> create.open(opened, log, NAME, io));
       io.stop().listen(); // until here nothing is lost by an end, and any of it may hang
       if (!isLeased) {
         time.settle();
@@ -231,6 +247,20 @@ public final class AppendCommand implements Callable<Integer> {
         var leased = new LeasedAppend(this, io, client, opened, target, wait, time);
         return settled(grant == null ? leased.own(in) : leased.shared(in, grant), target, time);
       }
+    }
+  }
+
+  /** Waits for room. A store that takes no changes is none that it would wait for. */
+  private static <T> T writable(RoomWait room, RoomWait.Work<T> work)
+      throws IOException, InterruptedException {
+    try {
+      return room.until(work);
+    } catch (IOException e) {
+      if (InWords.isReadOnly(e)) {
+        throw new Failure.Refusal(
+            InWords.line(e) + "; nothing was appended: mount it for writing, then append again");
+      }
+      throw e;
     }
   }
 
@@ -283,16 +313,19 @@ public final class AppendCommand implements Callable<Integer> {
       return code;
     }
     var wait = new LongWait(io, NAME, time::monotonicNanos);
+    var room = new RoomWait(time, "settling what was appended", giveUp);
     time.unsettle();
     try {
-      target
-          .horizon()
-          .await(
-              latest + 1,
-              OptionalLong.empty(),
-              left ->
-                  wait.goesOn(() -> "waiting until the lines are settled: " + Words.span(left)));
-      return code;
+      HorizonAdvance horizon = target.horizon();
+      return room.until(
+          () -> {
+            horizon.await(
+                latest + 1,
+                OptionalLong.empty(),
+                left ->
+                    wait.goesOn(() -> "waiting until the lines are settled: " + Words.span(left)));
+            return code;
+          });
     } catch (InterruptedException e) {
       if (!io.stop().requested()) {
         throw e;
@@ -342,14 +375,29 @@ public final class AppendCommand implements Callable<Integer> {
       AppendJob.Submitter submitter,
       Optional<Resumption> resumption) {
     int limit = target.context().store().settings().messageLimit();
-    return new AppendJob(
-        submitter,
-        limit,
-        () -> removed(target),
-        json ? io.output() : null,
-        resumption.orElse(null),
-        new GivingUp(store.time(), giveUp, writer::giveUp),
-        timeField == null ? null : new TimeField(timeField, store.time()));
+    var waiting = new AtomicReference<Runnable>();
+    var job =
+        new AppendJob(
+            submitter,
+            limit,
+            () -> removed(target),
+            json ? io.output() : null,
+            resumption.orElse(null),
+            new GivingUp(store.time(), giveUp, writer::giveUp, () -> waiting.get().run()),
+            timeField == null ? null : new TimeField(timeField, store.time()));
+    waiting.set(() -> sayWhatStops(job, writer.waitsFor()));
+    return job;
+  }
+
+  /** Somebody who stops it sees nothing happen, and has to know what is waited for, once. */
+  private void sayWhatStops(AppendJob job, String why) {
+    if (io.stop().requested() && !saidWhat) {
+      saidWhat = true;
+      io.say(
+          NAME,
+          "%s: takes no more input; waiting for what becomes of %s%s; another signal ends it at once"
+              .formatted(io.stop().name(), job.waiting(), why.isEmpty() ? "" : " (" + why + ")"));
+    }
   }
 
   /** That a log was removed; null as far as can be seen. */
@@ -363,7 +411,7 @@ public final class AppendCommand implements Callable<Integer> {
 
   void run(AppendJob job, Inputs in) throws IOException, InterruptedException {
     io.stop().onRequest(job::stop);
-    io.stop().onEnd(() -> io.say(NAME, "ended by another signal: " + job.underway()));
+    io.stop().onEnd(() -> end(job));
     try {
       job.run(in, ends());
     } catch (Output.ClosedException e) {
@@ -379,6 +427,19 @@ public final class AppendCommand implements Callable<Integer> {
     }
   }
 
+  /** Another signal: what waits has its fate as soon as nobody waits any more. */
+  private void end(AppendJob job) {
+    ended = true;
+    job.giveUp("ended by another signal");
+    try {
+      if (!told.await(LAST_MS, TimeUnit.MILLISECONDS)) {
+        io.say(NAME, "ended by another signal: " + job.underway());
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
   /** One line about what became of the input and the leases, where there is something to say. */
   int tell(AppendJob job, @Nullable String unreleased) {
     boolean stopped = io.stop().requested() && !job.ended();
@@ -391,6 +452,10 @@ public final class AppendCommand implements Callable<Integer> {
           (stopped ? "stopped by " + io.stop().name() + " before the end of the input: " : "")
               + job.summary()
               + (unreleased == null ? "" : "; " + unreleased));
+    }
+    told.countDown();
+    if (ended) {
+      return io.stop().exitCode();
     }
     if (job.hangs()) {
       io.stop().end(ExitCode.UNAVAILABLE); // nothing can be closed

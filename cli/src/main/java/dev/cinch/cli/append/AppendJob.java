@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  * slow producer gets its receipts at once and a fast one never waits for each. A third waits for
  * both, so that input that does not come stops nobody from ending the job.
  *
- * <p>One that may be resumed hands over each line behind the one before. If one is rejected, so are
- * all after it. They are sent again from there on while the reader waits, so the log has the
- * input's first lines, in order, whenever the process ends.
+ * <p>It hands over each line behind the one before. If one is rejected, so are all after it. They
+ * are sent again from there on while the reader waits, so the log has the input's first lines, in
+ * order, whenever the process ends.
  */
 final class AppendJob {
   /** How often a rejected message is sent again (rule A3). */
@@ -114,8 +114,7 @@ final class AppendJob {
    * @param ending looked at where messages stay rejected, so that it does not go on with a log that
    *     was removed
    * @param receipts where to print a receipt a line; null: nowhere
-   * @param resumption what was appended before; null: the input is appended from its beginning, and
-   *     never resumed
+   * @param resumption what was appended before; null: the input is appended from its beginning
    * @param patience with messages whose fates do not come
    * @param times that lines say; null: the clock gives all
    */
@@ -245,9 +244,7 @@ final class AppendJob {
       throws InterruptedException {
     taking.lock();
     try {
-      if (resumption != null) {
-        waitForWhatIsBroken();
-      }
+      waitForWhatIsBroken();
       if (stopped) {
         return false;
       }
@@ -306,7 +303,7 @@ final class AppendJob {
       Pending pending =
           submitter.submit(lines.bytes, lines.start(i), length, sent.said()[i], behind);
       sent.pending()[i] = pending;
-      return resumption == null ? null : pending;
+      return pending;
     } catch (MessageRefusedException e) {
       String why = String.valueOf(e.getMessage());
       sent.why()[i] = why;
@@ -343,8 +340,7 @@ final class AppendJob {
     var found = new Receipt[n];
     String over = null;
     int furthest = -1;
-    // The first time it may be rejected for what was before it.
-    int most = resumption == null ? RESENDS : RESENDS + 1;
+    int most = RESENDS + 1; // the first time it may be rejected for what was before it
     for (int round = 0; round <= most; round++) {
       int first = -1;
       for (int i = 0; i < n; i++) {
@@ -357,7 +353,7 @@ final class AppendJob {
         }
       }
       boolean rejected = first >= 0;
-      if (resumption != null && first > furthest) {
+      if (first > furthest) {
         furthest = first; // what follows it was rejected for that alone
         round = 0;
       }
@@ -368,27 +364,23 @@ final class AppendJob {
         }
       }
       boolean last = round == most || patience.why() != null;
-      if (!rejected || last || (resumption != null && lostWhy != null)) {
+      if (!rejected || last || lostWhy != null) {
         break;
       }
-      if (resumption != null) {
-        synchronized (turn) {
-          broken = true;
-        }
+      synchronized (turn) {
+        broken = true;
       }
       Pending before = null;
       for (int i = 0; i < n; i++) {
         if (found[i] instanceof Receipt.Rejected) {
-          if (resumption != null && lostWhy != null) {
+          if (lostWhy != null) {
             break; // it was rejected, and stays so
           }
           before = submit(sent, i, before); // with a new timestamp, in the order of the input
         }
       }
     }
-    if (resumption != null) {
-      loseAfter(found);
-    }
+    loseAfter(found);
     telling.lock();
     try {
       for (int i = 0; i < n && !abandoned; i++) {
@@ -480,11 +472,25 @@ final class AppendJob {
     return hangs;
   }
 
+  /** Ends it; lines get their fates as far as anybody can know them. */
+  void giveUp(String why) {
+    patience.now(why, this);
+  }
+
+  /** The lines that were taken and have no fate yet, in words; empty if there are none. */
+  String waiting() {
+    long from = told + 1;
+    return from > handedOver
+        ? ""
+        : from == handedOver
+            ? "line " + fates.place(from)
+            : "lines " + fates.place(from) + " to " + fates.place(handedOver);
+  }
+
   /** How far it has come, as far as can be seen from outside. */
   String underway() {
-    long from = told + 1;
-    String rest = from > handedOver ? "" : "; the fate of lines %s to %s is unknown";
-    return fates.soFar() + rest.formatted(fates.place(from), fates.place(handedOver));
+    String lines = waiting();
+    return fates.soFar() + (lines.isEmpty() ? "" : "; the fate of " + lines + " is unknown");
   }
 
   /** Whether something other than its length kept a message out of the log, or ended the input. */

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Waits for the steps at the end of a job, and has it give up once none of its lines got a receipt
- * for so long. Confined to one thread.
+ * for so long. Confined to one thread, but for {@link #now} and {@link #why}.
  */
 final class GivingUp {
   /** How often it looks, real time. */
@@ -20,6 +20,7 @@ final class GivingUp {
   private final TimeSource time;
   private final long nanos;
   private final Consumer<String> writer;
+  private final Runnable waits;
   private long since;
   private long told = -1;
   private int ticks = LAST_TICKS;
@@ -35,8 +36,10 @@ final class GivingUp {
   /**
    * @param after how long it waits; null: for ever
    * @param writer told to give up, with the reason
+   * @param waits told again and again while lines have no receipt
    */
-  GivingUp(TimeSource time, @Nullable Duration after, Consumer<String> writer) {
+  GivingUp(TimeSource time, @Nullable Duration after, Consumer<String> writer, Runnable waits) {
+    this.waits = waits;
     this.time = time;
     this.nanos = after == null ? Long.MAX_VALUE : after.toNanos();
     this.writer = writer;
@@ -51,12 +54,19 @@ final class GivingUp {
           return false;
         }
       } else if (isDue(job)) {
-        why = "gave up after " + Words.span(nanos) + " without a receipt";
-        job.lost(why);
-        writer.accept(why);
+        now("gave up after " + Words.span(nanos) + " without a receipt", job);
+      } else if (job.told() < job.handedOver()) {
+        waits.run();
       }
     }
     return true;
+  }
+
+  /** Gives up; any thread may say so. */
+  void now(String reason, AppendJob job) {
+    why = reason;
+    job.lost(reason);
+    writer.accept(reason);
   }
 
   private boolean isDue(AppendJob job) {

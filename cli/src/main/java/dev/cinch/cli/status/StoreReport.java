@@ -9,6 +9,7 @@ import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.status.LogStatus;
 import dev.cinch.bag.status.LogSurvey;
+import dev.cinch.bag.storage.InWords;
 import dev.cinch.bag.store.LogList;
 import dev.cinch.bag.store.StoreCeilings;
 import dev.cinch.bag.store.StoreShards;
@@ -125,13 +126,13 @@ record StoreReport(
         throws IOException {
       var attention = new ArrayList<Attention>();
       var logs = new ArrayList<LogLine>();
-      OptionalLong offset = offset();
+      OptionalLong offset = offset(attention);
       long at = store.context().time().wallNanos() - offset.orElse(0);
       offset.ifPresent(o -> judgeClock(o, attention));
       OptionalLong free = free();
-      if (free.orElse(Long.MAX_VALUE) < FULL) {
+      if (free.orElse(Long.MAX_VALUE) < FULL && !hasDisk(attention)) {
         String why =
-            "the filesystem is full, %s are free: appends and closers wait; make room, or delete"
+            "the disk is full, %s are free: appends and closers wait; make room, or delete"
                 + " what segments hold twice (cinch view build, cinch gc)";
         attention.add(new Attention(Kind.DISK, null, why.formatted(Words.bytes(free.getAsLong()))));
       }
@@ -171,11 +172,15 @@ record StoreReport(
                                   Kind.CLOCK,
                                   null,
                                   "the lease server's time sources: " + OneLine.of(p, 300)))));
-      if (attention.stream().anyMatch(a -> a.kind() == Kind.DISK)) { // that is why
+      if (hasDisk(attention)) { // that is why
         attention.removeIf(a -> a.kind() == Kind.CLOSER || a.kind() == Kind.INTENT);
       }
       attention.sort((a, b) -> a.kind().compareTo(b.kind()));
       return new StoreReport(at, offset, free, found, shards, logs, attention);
+    }
+
+    private static boolean hasDisk(List<Attention> attention) {
+      return attention.stream().anyMatch(a -> a.kind() == Kind.DISK);
     }
 
     /** What anybody may have left where servers look for each other. */
@@ -222,8 +227,8 @@ record StoreReport(
       }
     }
 
-    /** Who may not make files can't ask the filesystem. */
-    private OptionalLong offset() {
+    /** Who may not make files can't ask the filesystem; nor can anybody where there is no room. */
+    private OptionalLong offset(List<Attention> attention) {
       try {
         long before = store.context().time().wallNanos();
         long now = store.context().now();
@@ -233,6 +238,17 @@ record StoreReport(
                 ? before - now
                 : after < now ? after - now : 0); // between: as good as none
       } catch (IOException e) {
+        if (InWords.isFull(e)) {
+          String why =
+              "the disk has no room for another file (%s): appends and closers wait; make room,"
+                  + " see df, df -i and quotas";
+          attention.add(new Attention(Kind.DISK, null, why.formatted(InWords.line(e))));
+        } else if (InWords.isReadOnly(e)) {
+          String why =
+              "the disk is mounted read-only here: appends and closers of this machine fail;"
+                  + " see the kernel's log, and mount it for writing";
+          attention.add(new Attention(Kind.DISK, null, why));
+        }
         return OptionalLong.empty();
       }
     }

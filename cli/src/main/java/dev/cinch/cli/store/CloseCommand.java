@@ -5,6 +5,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.InWords;
 import dev.cinch.bag.store.StoreLastWords;
 import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.cli.base.Complaints;
@@ -49,7 +50,13 @@ import picocli.CommandLine.Spec;
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 public final class CloseCommand implements Callable<Integer> {
+  /** How long until the next try where the storage is full. */
+  private static final long FULL_NANOS = 1_000_000_000L;
+
   private final Io io;
+
+  /** Whether this round met a storage that is full. */
+  private boolean full;
 
   @Spec CommandSpec spec;
   @Mixin StoreOptions store;
@@ -133,9 +140,12 @@ public final class CloseCommand implements Callable<Integer> {
     try (Output out = io.output()) {
       while (true) {
         var opinion = new ThirdOpinion(client, trustClock ? time::wallNanos : null);
+        full = false;
         int code = round(opened, closing, opinion, complaints, out);
         out.flush();
-        if (every == null) {
+        if (wait && full) {
+          time.sleepNanos(FULL_NANOS);
+        } else if (every == null) {
           if (io.terminal() && code == ExitCode.GOOD && out.isUnused()) {
             io.say(
                 "cinch close",
@@ -147,8 +157,9 @@ public final class CloseCommand implements Callable<Integer> {
                             : ", but for idle time (--now settles that, too)"));
           }
           return code;
+        } else {
+          time.sleepNanos(every.toNanos());
         }
-        time.sleepNanos(every.toNanos());
       }
     }
   }
@@ -169,7 +180,12 @@ public final class CloseCommand implements Callable<Integer> {
       LogsOption.Work work;
       if (wait) {
         var times = new HashMap<LogName, Long>();
-        code = logs.each(opened, out, complaints::tell, log -> times.put(log.name(), due(log)));
+        code =
+            logs.each(
+                opened,
+                out,
+                (of, e) -> told(complaints, of, e),
+                log -> times.put(log.name(), due(log)));
         long last = times.values().stream().max(Long::compare).orElse(Long.MIN_VALUE);
         times.replaceAll((log, due) -> now ? last : due);
         work = closing.through(times, opinion, out);
@@ -178,13 +194,18 @@ public final class CloseCommand implements Callable<Integer> {
         long reachable = Bucket.floor(clock - settings.graceNanos(), settings.bucketWidthNanos());
         work = closing.round(through != null ? through.nanos() : reachable, opinion, out);
       }
-      code = ExitCode.worse(code, logs.each(opened, out, complaints::tell, work));
+      code = ExitCode.worse(code, logs.each(opened, out, (of, e) -> told(complaints, of, e), work));
       opinion.complain();
       return code;
     } catch (Output.ClosedException | InterruptedException | StoreReplacedException e) {
       throw e;
     } catch (IOException | LeaseUnavailableException | RuntimeException e) {
-      return ExitCode.worse(code, complaints.tell("", e));
+      return ExitCode.worse(code, told(complaints, "", e));
     }
+  }
+
+  private int told(Complaints complaints, Object of, Throwable e) {
+    full |= InWords.isFull(e);
+    return complaints.tell(of, e);
   }
 }

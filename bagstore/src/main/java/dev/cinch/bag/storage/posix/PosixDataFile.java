@@ -27,6 +27,12 @@ final class PosixDataFile implements Entered {
   private @Nullable StoreFile out;
   private boolean written;
 
+  /** Where the frames end that were appended. */
+  private long end;
+
+  /** The same with what a kernel was asked to write last. */
+  private long handed;
+
   /**
    * @param prelockStatus the prelock as it was when the bucket was entered
    * @param sync whether what was appended survives a loss of power
@@ -52,11 +58,16 @@ final class PosixDataFile implements Entered {
     StoreFile file = requireNonNull(out);
     // Where others may not see what was only written, "visible" takes forcing too.
     boolean force = sync || !fs.isLocal(path);
+    handed = end;
+    for (ByteBuffer part : frame) {
+      handed += part.remaining();
+    }
     file.write(frame);
     if (proof != null) {
       if (force) {
         file.force();
       }
+      handed += proof.remaining();
       file.write(proof);
     }
     if (force) {
@@ -66,6 +77,24 @@ final class PosixDataFile implements Entered {
       fs.forceDirectory(requireNonNull(path.getParent()));
     }
     written = true;
+    end = handed;
+  }
+
+  /**
+   * Where other machines see the file, or a server writes it, what was given to the kernel may
+   * arrive late and out of order. Here a write that has returned is over, and the size says it.
+   */
+  @Override
+  public long mostThere() {
+    StoreFile file = out;
+    try {
+      if (file != null && fs.isLocal(path)) {
+        return Math.min(handed, file.size());
+      }
+    } catch (IOException e) {
+      LOG.debug("{}: how much is there is not known: {}", path, e.toString());
+    }
+    return handed;
   }
 
   @Override
