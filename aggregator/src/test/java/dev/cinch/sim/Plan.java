@@ -223,6 +223,9 @@ record Plan(
       drawn = making ? Theme.MAKING : several ? Theme.RESUMING : Theme.LEASING;
       theme = Optional.of(drawn);
     }
+    if (!several && Rng.of(seed, 16).oneIn(4)) {
+      on.add(FaultKind.FULL);
+    }
     boolean late = making || power && makes.oneIn(2); // a log is made during the run
     long least = widthMs + graceMs + MARGIN_MS + BOUND_MS;
     boolean forgets = on.contains(FaultKind.SERVICE_CRASH) || resuming;

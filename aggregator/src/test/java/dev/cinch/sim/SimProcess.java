@@ -2,6 +2,7 @@ package dev.cinch.sim;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.write.FateUnknownException;
+import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.sim.Lanes;
 import dev.cinch.lease.time.TimeSource;
@@ -385,7 +386,7 @@ final class SimProcess implements Gate, TimeSource, Lanes.Task {
     scheduler.note(Op.SLEEP, name, number, null);
     // The thread that sleeps may be another one of this process.
     SimProcess sleeper = scheduler.running();
-    sleeper.dozing = nanos >= DOZE;
+    sleeper.dozing = nanos >= DOZE && !isWriting();
     long until = scheduler.now() + nanos + nanos / 50;
     while (true) {
       long left = until - scheduler.now();
@@ -398,6 +399,17 @@ final class SimProcess implements Gate, TimeSource, Lanes.Task {
       checkAlive();
       runKeeper();
     }
+  }
+
+  /** Whether it waits for room in the middle of a write, and has others of its writer wait. */
+  private static boolean isWriting() {
+    return StackWalker.getInstance()
+        .walk(
+            frames ->
+                frames.anyMatch(
+                    f ->
+                        f.getMethodName().equals("commitNext")
+                            && f.getClassName().equals(LogWriter.class.getName())));
   }
 
   /** Something worth a line in the trace. */

@@ -46,6 +46,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -458,14 +459,16 @@ class FsRulesTest {
       full.disk.setSpace(space);
       var fs = new FaultyFs(full.disk.view(Rig.ALICE));
       LogWriter other = full.open(fs).writer(Durability.SYNC);
-      // Room again once the writer waits for its verdict.
+      // Room again at the third try.
+      var writes = new AtomicInteger();
       fs.before(
           op -> {
-            if (op.is(Kind.CREATE, "Z") || op.path().toString().contains("intents")) {
+            if (op.is(Kind.WRITE, ".log") && writes.incrementAndGet() == 3) {
               full.disk.setSpace(Long.MAX_VALUE);
             }
           });
-      told.append(other, "full", Ledger.payload("full", 300));
+      Receipt receipt = told.append(other, "full", Ledger.payload("full", 300));
+      assertInstanceOf(Receipt.Committed.class, receipt);
       full.disk.setSpace(Long.MAX_VALUE);
       Log closer = full.open(full.disk.view(Rig.BOB));
       full.settle(closer);

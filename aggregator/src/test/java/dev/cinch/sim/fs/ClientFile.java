@@ -101,7 +101,7 @@ final class ClientFile implements StoreFile, Gate.Killable {
     if (!writes || closed) {
       throw new IllegalStateException("not open for writing: " + path);
     }
-    if (faults.strike(FaultKind.NO_SPACE)) {
+    if (faults.strike(FaultKind.NO_SPACE) || faults.isFull(path, gate.now())) {
       throw failed(Op.WRITE, noSpace(buffers));
     }
     if (server.kind() == FsKind.GLUSTER && isReadOnly()) {
@@ -131,8 +131,7 @@ final class ClientFile implements StoreFile, Gate.Killable {
       }
     }
     sendAll();
-    return ClientFs.inputOutput(
-        path, rng.oneIn(2) ? "No space left on device" : "Disk quota exceeded");
+    return ClientFs.noSpace(path, rng);
   }
 
   /** Puts bytes where the handle stands, cut into pieces that may reach the server one by one. */

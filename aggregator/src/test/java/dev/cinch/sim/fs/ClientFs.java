@@ -84,6 +84,9 @@ public final class ClientFs implements StoreFs {
         throw inputOutput(path, "Input/output error");
       }
       walk(path);
+      if (op.makes() && faults.isFull(path, gate.now())) {
+        throw noSpace(path, faults.rng());
+      }
       T result = effect.run();
       gate.leave(op, path);
       if (fails) {
@@ -113,6 +116,10 @@ public final class ClientFs implements StoreFs {
 
   private boolean readFails(Op op) {
     return op.reads() && faults.strike(FaultKind.READ_ERROR);
+  }
+
+  static FileSystemException noSpace(Path path, Rng rng) {
+    return inputOutput(path, rng.oneIn(2) ? "No space left on device" : "Disk quota exceeded");
   }
 
   static FileSystemException inputOutput(Path path, String reason) {

@@ -55,7 +55,9 @@ public enum FaultKind {
   /** The server gives clients delegations for directories, too. */
   DIRECTORY_DELEGATIONS(1, 1),
   /** A client gives a link up (a soft mount), and the server carries it out later. */
-  GIVEN_UP(3, 60);
+  GIVEN_UP(3, 60),
+  /** A part of the tree has no room for anything new, for a while: no inodes, or a quota. */
+  FULL(200, 4_000);
 
   final int lowest;
   final int highest;

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Faults {
   private static final FaultKind[] KINDS = FaultKind.values();
+  private static final long LONGEST_FULL_NANOS = 40_000_000_000L;
 
   private final Rng rng;
   private final int[] oneIn = new int[KINDS.length];
@@ -19,6 +20,11 @@ public final class Faults {
   private final int[] struck = new int[KINDS.length];
   private final List<Ambush> ambushes;
   private boolean stopped;
+
+  /** Where there is no room, and until when; null: everywhere is some. */
+  private @Nullable Path full;
+
+  private long fullUntil;
 
   /**
    * @param on the kinds that may strike
@@ -75,6 +81,21 @@ public final class Faults {
       }
     }
     return false;
+  }
+
+  /**
+   * Whether nothing can be made, or written, below a path: as when inodes run out, or the quota of
+   * a directory does.
+   */
+  boolean isFull(Path path, long now) {
+    if (!stopped && has(FaultKind.FULL) && strike(FaultKind.FULL)) {
+      full = path;
+      for (int up = rng.below(6); up > 0 && full.getNameCount() > 1; up--) {
+        full = full.getParent();
+      }
+      fullUntil = now + rng.spread(1_000_000, LONGEST_FULL_NANOS);
+    }
+    return !stopped && full != null && now < fullUntil && path.startsWith(full);
   }
 
   /** Whether the kind is on, for what is a property rather than an event. */

@@ -33,6 +33,11 @@ public enum Op {
     return this == MKDIR || this == RMDIR || this == CREATE || this == LINK || this == UNLINK;
   }
 
+  /** Whether it takes room for something new. */
+  boolean makes() {
+    return this == MKDIR || this == CREATE || this == LINK;
+  }
+
   boolean reads() {
     return this == OPEN_READ || this == OPEN_UNCACHED || this == READ;
   }

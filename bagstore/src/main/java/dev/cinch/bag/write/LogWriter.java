@@ -66,7 +66,7 @@ public final class LogWriter implements AutoCloseable {
   private boolean closed;
 
   /** Whether a write was given up that may not return. */
-  private boolean givenUp;
+  private volatile boolean givenUp;
 
   private @Nullable Throwable failure;
   private @Nullable Thread background;
@@ -404,6 +404,11 @@ public final class LogWriter implements AutoCloseable {
           boolean unused = full.pause(none.why());
         } catch (InterruptedException e) {
           interrupted = true;
+        }
+        if (givenUp) {
+          full.over();
+          appender.release();
+          return BucketAppender.rejected(BucketAppender.message(none.why()));
         }
       }
     } finally {

@@ -79,38 +79,41 @@ class AppendJobTest {
   }
 
   @Test
-  void rejectedMessagesAreSentAgainThreeTimesAtMost() throws Exception {
+  void rejectedMessagesAreSentAgainAndNothingPassesOneThatStaysOut() throws Exception {
     rejections.put("b", 1);
     rejections.put("c", AppendJob.RESENDS);
-    rejections.put("d", AppendJob.RESENDS + 1);
+    rejections.put("d", AppendJob.RESENDS + 2);
     var bytes = new ByteArrayOutputStream();
     var job =
-        new AppendJob(this::submit, 100, () -> null, new Output(bytes), null, forEver(), null);
-    run(job, lines("a", "b", "c", "d", "e", "never"));
-    assertEquals(List.of("a", "e", "b", "c"), committed);
-    assertEquals(4, job.fates().committed());
-    assertEquals(2, job.fates().failed());
-    assertEquals(1 + AppendJob.RESENDS, submitted.stream().filter("d"::equals).count());
+        new AppendJob(this::chained, 100, () -> null, new Output(bytes), null, forEver(), null);
+    run(job, lines("a", "b", "c", "d", "e"));
+    assertEquals(List.of("a", "b", "c"), committed);
+    assertEquals(3, job.fates().committed());
+    assertEquals(AppendJob.RESENDS + 2, submitted.stream().filter("d"::equals).count());
     assertEquals(
-        "2 of 6 messages not appended (lines 4, 6): the bucket was closed; no more input was taken",
+        "2 of 5 messages not appended (lines 4, 5): the bucket was closed; no more input was taken",
         job.summary());
     List<String> receipts = bytes.toString(StandardCharsets.UTF_8).lines().toList();
     assertTrue(receipts.get(1).contains("\"line\":2,\"state\":\"COMMITTED\""), receipts.get(1));
     assertEquals(
         "{\"line\":4,\"state\":\"REJECTED\",\"reason\":\"the bucket was closed\"}",
         receipts.get(3));
-    assertEquals(
-        "{\"line\":6,\"state\":\"REFUSED\",\"reason\":\"a lease was lost\"}", receipts.get(5));
   }
 
   /** A writer that waits for what is to be written; rejects it when it gives up. */
   private static final class FullDisk {
     private final CountDownLatch gaveUp = new CountDownLatch(1);
     private final boolean hangs;
+    private final Runnable waits;
     private long clock;
 
     FullDisk(boolean hangs) {
+      this(hangs, () -> {});
+    }
+
+    FullDisk(boolean hangs, Runnable waits) {
       this.hangs = hangs;
+      this.waits = waits;
     }
 
     private AppendJob.Pending submit(
@@ -145,7 +148,7 @@ class AppendJobTest {
               return now;
             }
           };
-      return new GivingUp(time, Duration.ofSeconds(seconds), why -> gaveUp.countDown());
+      return new GivingUp(time, Duration.ofSeconds(seconds), why -> gaveUp.countDown(), waits);
     }
   }
 
@@ -168,6 +171,26 @@ class AppendJobTest {
             .lines()
             .map(line -> line.replaceAll(".*\"state\":\"([A-Z]+)\".*", "$1"))
             .toList());
+  }
+
+  /** As another signal has it; and somebody may say meanwhile what is waited for. */
+  @Test
+  void whoEndsAJobIsToldTheFateOfEachLine() throws Exception {
+    var job = new AppendJob[1];
+    var said = new ArrayList<String>();
+    var disk =
+        new FullDisk(
+            false,
+            () -> {
+              said.add(job[0].waiting());
+              job[0].giveUp("ended");
+            });
+    job[0] = new AppendJob(disk::submit, 100, () -> null, null, null, disk.after(1_000), null);
+    run(job[0], lines("c", "r", "r"));
+    assertEquals(List.of("lines 2 to 3"), said);
+    assertEquals(
+        "2 of 3 messages not appended (lines 2, 3): gave up; no more input was taken",
+        job[0].summary());
   }
 
   @Test
@@ -222,15 +245,11 @@ class AppendJobTest {
   }
 
   private static GivingUp forEver() {
-    return new GivingUp(SystemTime.INSTANCE, null, why -> {});
-  }
-
-  private static Resumption nothingBefore() {
-    return new Resumption(sink -> {}, 10);
+    return new GivingUp(SystemTime.INSTANCE, null, why -> {}, () -> {});
   }
 
   @Test
-  void whatMayBeResumedKeepsTheOrderWhateverIsRejected() throws Exception {
+  void theOrderStaysWhateverIsRejected() throws Exception {
     var all = new ArrayList<String>();
     for (int i = 0; i < 1_000; i++) {
       all.add("line " + i);
@@ -238,25 +257,24 @@ class AppendJobTest {
         rejections.put("line " + i, 1 + i % AppendJob.RESENDS);
       }
     }
-    var job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver(), null);
+    var job = new AppendJob(this::chained, 100, () -> null, null, null, forEver(), null);
     run(job, reads(all));
     assertEquals(all, committed);
     assertEquals(1_000, job.fates().committed());
     committed.clear();
     rejections.put("line 40", 1);
     rejections.put("line 41", 2);
-    job = new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver(), null);
+    job = new AppendJob(this::chained, 100, () -> null, null, null, forEver(), null);
     run(job, lines(all.toArray(String[]::new)));
     assertEquals(all, committed, "of one read");
   }
 
   @Test
-  void whatMayBeResumedEndsAtALineThatStaysRejected() throws Exception {
+  void itEndsAtALineThatStaysRejected() throws Exception {
     rejections.put("b", 100);
     for (InputStream in : List.of(lines("a", "b", "c"), reads(List.of("a", "b", "c", "d", "e")))) {
       committed.clear();
-      var job =
-          new AppendJob(this::chained, 100, () -> null, null, nothingBefore(), forEver(), null);
+      var job = new AppendJob(this::chained, 100, () -> null, null, null, forEver(), null);
       run(job, in);
       assertEquals(List.of("a"), committed);
       assertEquals(1, job.fates().committed());
@@ -267,7 +285,7 @@ class AppendJobTest {
 
   @Test
   void noMoreIsReadForALogThatWasRemoved() throws Exception {
-    rejections.put("b", 1 + AppendJob.RESENDS);
+    rejections.put("b", 2 + AppendJob.RESENDS);
     var over = new CountDownLatch(1);
     InputStream silent =
         new InputStream() {
