@@ -185,6 +185,10 @@ final class BucketAppender {
   private Attempt unwritten(Attempt.Unknown unknown, BucketFile file, IOException e) {
     long there = file.entered.mostThere();
     boolean absent = there < unknown.end();
+    if (absent && !InWords.isFull(e) && file.length > 0) {
+      file.leave(); // as where a limit holds for each file: another one may do
+      return rejected(message(e));
+    }
     if (!absent || !InWords.isFull(e)) {
       return failed(
           new Attempt.Unknown(

@@ -61,10 +61,11 @@ import picocli.CommandLine.Spec;
       "They are written under the leases named, or under those of the cinch lease run that it runs"
           + " in (CINCH_GRANT). With --wait, leases that are lost are taken anew: it says so, and"
           + " goes on with the lines that were not yet taken. Messages keep the input's order. If"
-          + " the bucket of one was closed before it was written, it is sent again, and may come"
-          + " after later lines (the receipts of --json tell). Ends with 0 when all are committed."
-          + " Ends with 3 and the numbers of the lines when some are not, or 4 if that is because"
-          + " the lease service does not answer. These are not in the log and never will be."
+          + " the bucket of one was closed before it was written, it is sent again, and those after"
+          + " it too. Ends with 0 when all are committed. Ends with 3 and the numbers of the lines"
+          + " when some are not, or 4 if that is because the lease service does not answer. These"
+          + " are not in the log and never will be. No line follows one that stays out, unless that"
+          + " is too long."
           + " SIGTERM and SIGINT stop the reading. It finishes the lines that it has, however long"
           + " that takes, gives leases back, and ends with 143 or 130. After the end of the input"
           + " it ends as it would anyway. Another signal, half a second later or more, ends it at"
@@ -136,8 +137,8 @@ public final class AppendCommand implements Callable<Integer> {
       paramLabel = "DURATION",
       description =
           "End once no line got its receipt for so long, as when a disk is full: with exit code 4,"
-              + " and the lines that are not in the log, or may be. Otherwise it waits until the"
-              + " store can be written, and says each minute for what.")
+              + " and the lines that are not in the log. Of one batch at most nobody may know."
+              + " Otherwise it waits until the store can be written, and says each minute for what.")
   @Nullable Duration giveUp;
 
   @Option(names = "--json", description = "Print a receipt a message, as JSON lines.")
