@@ -41,7 +41,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -190,6 +190,7 @@ public final class AppendCommand implements Callable<Integer> {
   private volatile boolean ended;
 
   private final CountDownLatch told = new CountDownLatch(1);
+  private final AtomicBoolean lastWords = new AtomicBoolean();
   private boolean saidWhat;
 
   AppendCommand(Io io) {
@@ -376,18 +377,15 @@ public final class AppendCommand implements Callable<Integer> {
       AppendJob.Submitter submitter,
       Optional<Resumption> resumption) {
     int limit = target.context().store().settings().messageLimit();
-    var waiting = new AtomicReference<Runnable>();
-    var job =
-        new AppendJob(
-            submitter,
-            limit,
-            () -> removed(target),
-            json ? io.output() : null,
-            resumption.orElse(null),
-            new GivingUp(store.time(), giveUp, writer::giveUp, () -> waiting.get().run()),
-            timeField == null ? null : new TimeField(timeField, store.time()));
-    waiting.set(() -> sayWhatStops(job, writer.waitsFor()));
-    return job;
+    return new AppendJob(
+        submitter,
+        limit,
+        () -> removed(target),
+        json ? io.output() : null,
+        resumption.orElse(null),
+        new GivingUp(
+            store.time(), giveUp, writer::giveUp, job -> sayWhatStops(job, writer.waitsFor())),
+        timeField == null ? null : new TimeField(timeField, store.time()));
   }
 
   /** Somebody who stops it sees nothing happen, and has to know what is waited for, once. */
@@ -433,7 +431,7 @@ public final class AppendCommand implements Callable<Integer> {
     ended = true;
     job.giveUp("ended by another signal");
     try {
-      if (!told.await(LAST_MS, TimeUnit.MILLISECONDS)) {
+      if (!told.await(LAST_MS, TimeUnit.MILLISECONDS) && lastWords.compareAndSet(false, true)) {
         io.say(NAME, "ended by another signal: " + job.underway());
       }
     } catch (InterruptedException e) {
@@ -447,7 +445,8 @@ public final class AppendCommand implements Callable<Integer> {
     latest = job.fates().latest();
     boolean incomplete = job.fates().failed() + job.fates().unknown() > 0 || job.lost();
     boolean notable = unreleased != null || job.fates().earlier() > 0 || job.moved();
-    if (stopped || incomplete || notable || io.terminal()) {
+    boolean says = stopped || incomplete || notable || io.terminal();
+    if (says && (!ended || lastWords.compareAndSet(false, true))) {
       io.say(
           NAME,
           (stopped ? "stopped by " + io.stop().name() + " before the end of the input: " : "")

@@ -20,7 +20,7 @@ final class GivingUp {
   private final TimeSource time;
   private final long nanos;
   private final Consumer<String> writer;
-  private final Runnable waits;
+  private final Consumer<AppendJob> waits;
   private long since;
   private long told = -1;
   private int ticks = LAST_TICKS;
@@ -38,7 +38,11 @@ final class GivingUp {
    * @param writer told to give up, with the reason
    * @param waits told again and again while lines have no receipt
    */
-  GivingUp(TimeSource time, @Nullable Duration after, Consumer<String> writer, Runnable waits) {
+  GivingUp(
+      TimeSource time,
+      @Nullable Duration after,
+      Consumer<String> writer,
+      Consumer<AppendJob> waits) {
     this.waits = waits;
     this.time = time;
     this.nanos = after == null ? Long.MAX_VALUE : after.toNanos();
@@ -56,7 +60,7 @@ final class GivingUp {
       } else if (isDue(job)) {
         now("gave up after " + Words.span(nanos) + " without a receipt", job);
       } else if (job.told() < job.handedOver()) {
-        waits.run();
+        waits.accept(job);
       }
     }
     return true;
