@@ -37,13 +37,21 @@ public final class Main {
       for (String arg : args) {
         if (arg.indexOf(NO_TEXT) >= 0) { // two such names would be taken for one
           io.say("cinch", "\"" + arg + "\" has bytes that are no text in this locale");
-          System.exit(ExitCode.USAGE);
+          System.exit(ended(ExitCode.USAGE, io));
         }
       }
-      System.exit(run(args, io));
+      System.exit(ended(run(args, io), io));
     } catch (Throwable e) {
       uncaught(e, true, debug);
     }
+  }
+
+  /** Also says the exit code, where that is asked for: who ignores SIGCHLD can't learn it. */
+  private static int ended(int code, Io io) {
+    if (io.env().apply("CINCH_TELL_EXIT") != null) {
+      io.say("cinch", "exit code " + code);
+    }
+    return code;
   }
 
   /** To be called first: what the whole process is set to. */

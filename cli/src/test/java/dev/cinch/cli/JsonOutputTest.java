@@ -46,12 +46,13 @@ final class JsonOutputTest {
       lines("cinch append", cinch.feed("b\n", "append", "--log=two", "--json", "-", two).ended(3));
       lines("cinch append", append(cinch, "a\n\u00e4\nb\nc\n", "--lease=jobs/1", "--resume"));
       lines("cinch cat", cinch.run("cat", "--log=jobs", "--live", "--json").ended(0));
+      cinch.run("cat", "--log=jobs", "--end-mark").failed(2, "--end-mark is for --json");
       cinch.settled("old", "x\ny\n");
       lines("cinch close", cinch.run("close", "--through", "-1m", "--json").ended(0));
       cinch.settle("jobs");
-      lines("cinch cat", cinch.run("cat", "--log=jobs", "--json").ended(0));
+      marked(cinch, 0, false, "--log=jobs", "--from=2026-01-01");
       cinch.run("close", "--wait", "--now").ended(0);
-      lines("cinch cat", cinch.run("cat", "--log=jobs", "--log=old", "--json").ended(0));
+      marked(cinch, 0, false, "--log=jobs", "--log=old");
       lines("cinch view cat", cinch.run("view", "cat", "--log=jobs", "--json").ended(0));
       lines("cinch verify", cinch.run("verify", "--json").ended(0));
       lines("cinch audit", cinch.run("audit", "--json").ended(0));
@@ -124,6 +125,9 @@ final class JsonOutputTest {
     String[] dry = {"expire", "--keep=30m", "--log=older", "--dry-run", "--json"};
     lines("cinch expire", cinch.run(dry).ended(0));
     lines("cinch expire", cinch.run("expire", "--keep=30m", "--log=older", "--json").ended(0));
+    marked(cinch, 0, true, "--log=older");
+    marked(cinch, 0, true, "--log=older", "--live", "--tail=1");
+    marked(cinch, 0, false, "--log=older", "--from=-30m");
   }
 
   private void leases(Cinch cinch, String uri, String admin) throws Exception {
@@ -197,6 +201,19 @@ final class JsonOutputTest {
     var words = new ArrayList<>(List.of("append", "--log=jobs", "--json"));
     words.addAll(List.of(more));
     return cinch.feed(input, words.toArray(String[]::new)).ended(0);
+  }
+
+  /** The last line says that the output is whole, and whether messages of its range expired. */
+  private void marked(Cinch cinch, int code, boolean expired, String... options) throws Exception {
+    var words = new ArrayList<>(List.of("cat", "--json", "--end-mark"));
+    words.addAll(List.of(options));
+    List<JsonNode> lines = lines("cinch cat", cinch.run(words.toArray(String[]::new)).ended(code));
+    JsonNode last = lines.get(lines.size() - 1);
+    assertEquals("end", last.path("type").asText());
+    assertEquals(code, last.path("exitCode").intValue());
+    assertEquals(expired, last.has("expiredBefore"));
+    boolean begins = words.stream().anyMatch(word -> word.startsWith("--from"));
+    assertEquals(begins, last.has("from"));
   }
 
   private List<JsonNode> lines(String command, Cinch.Ran ran) throws Exception {

@@ -156,6 +156,14 @@ public final class AppendCommand implements Callable<Integer> {
   @Option(names = "-0", description = "Lines end with a NUL, as find -print0 writes them.")
   boolean nul;
 
+  @Option(
+      names = "--end",
+      paramLabel = "LINE",
+      description =
+          "The input ends with this line, which is no message. An input that ends before is cut: the"
+              + " rest of a line is left out, and the exit code is 3.")
+  @Nullable String end;
+
   @Option(names = "--whole", description = "Each FILE is one message, whatever is in it.")
   boolean whole;
 
@@ -222,6 +230,9 @@ public final class AppendCommand implements Callable<Integer> {
     if (nul && whole) {
       throw new Misuse("with --whole nothing ends a line: leave out -0");
     }
+    if (end != null && (whole || files.size() > 1)) {
+      throw new Misuse("--end is for one input of lines");
+    }
     var time = new StoppableTime(store.time(), io.stop());
     Store opened = Store.open(store.store, store.environment(time));
     if (!isLeased) {
@@ -235,7 +246,7 @@ public final class AppendCommand implements Callable<Integer> {
               + Moment.text(since.nanos())
               + " is in the future: all lines would go in again");
     }
-    try (var in = new Inputs(files, io.in())) {
+    try (var in = new Inputs(files, io.in(), end)) {
       in.check();
       Log target = writable(room, () -> create.open(opened, log, NAME, io));
       io.stop().listen(); // until here nothing is lost by an end, and any of it may hang

@@ -230,6 +230,9 @@ final class AppendJob {
         lines = reader.read();
       }
       ended = more && lines == null;
+      if (reader.isCut()) {
+        lost("the input ended before the line that --end names");
+      }
     } catch (IOException | InterruptedException | RuntimeException | Error e) {
       if (!stopped) {
         inputFailure = e;

@@ -1,5 +1,7 @@
 package dev.cinch.cli.append;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.AccessDeniedException;
@@ -19,14 +21,22 @@ final class Inputs implements AutoCloseable {
   private final List<String> names;
   private final InputStream standard;
   private final CopyOnWriteArrayList<Long> firsts = new CopyOnWriteArrayList<>();
+  private final byte @Nullable [] endLine;
   private @Nullable InputStream current;
 
   /**
    * @param names of files; {@code -} is standard input
+   * @param endLine the line that ends them; null if their ends do
    */
-  Inputs(List<String> names, InputStream standard) {
+  Inputs(List<String> names, InputStream standard, @Nullable String endLine) {
     this.names = List.copyOf(names);
     this.standard = standard;
+    this.endLine = endLine == null ? null : endLine.getBytes(UTF_8);
+  }
+
+  /** Those that end as files do. */
+  Inputs(List<String> names, InputStream standard) {
+    this(names, standard, null);
   }
 
   /** Of one stream. */
@@ -63,6 +73,11 @@ final class Inputs implements AutoCloseable {
     String name = names.get(n);
     current = name.equals("-") ? standard : Files.newInputStream(Path.of(name));
     return current;
+  }
+
+  /** The line that ends them, and is none of theirs; null if their ends do. */
+  byte @Nullable [] endLine() {
+    return endLine;
   }
 
   @Override

@@ -38,6 +38,8 @@ public final class LineReader {
   private long lines;
   private @Nullable InputStream in;
   private boolean begun;
+  private boolean over;
+  private boolean cut;
 
   /**
    * @param limit a longer line is dropped and only its length is told, so that memory is bounded
@@ -50,10 +52,11 @@ public final class LineReader {
     this(Inputs.of(in), Ends.NEWLINE, limit, block);
   }
 
-  private LineReader(Inputs inputs, Ends ends, int limit, int block) {
+  LineReader(Inputs inputs, Ends ends, int limit, int block) {
     this.inputs = inputs;
     this.ends = ends;
-    this.limit = limit;
+    byte[] last = inputs.endLine();
+    this.limit = last == null ? limit : Math.max(limit, last.length);
     this.block = block;
     this.buffer = new byte[block];
   }
@@ -103,13 +106,16 @@ public final class LineReader {
       begun = true;
       in = inputs.next(1);
     }
-    if (in == null) {
+    if (in == null || over) {
       return null;
     }
     makeRoom();
     int n = in.read(buffer, end, buffer.length - end);
     var found = new Lines(buffer, lines + 1);
-    if (n < 0) {
+    if (n < 0 && inputs.endLine() != null) {
+      over = true;
+      cut = true; // and what there is of a line with it
+    } else if (n < 0) {
       if (end > start || dropped > 0 || ends == Ends.INPUT) {
         finish(found, end);
       }
@@ -118,8 +124,10 @@ public final class LineReader {
     } else {
       int scan = end;
       end += n;
-      for (int i = scan; i < end; i++) {
-        if (buffer[i] == ends.value) {
+      for (int i = scan; i < end && !over; i++) {
+        if (buffer[i] == ends.value && isEndLine(i)) {
+          over = true;
+        } else if (buffer[i] == ends.value) {
           finish(found, i);
           start = i + 1;
         }
@@ -131,6 +139,18 @@ public final class LineReader {
     }
     lines += found.count();
     return found;
+  }
+
+  private boolean isEndLine(int lineEnd) {
+    byte[] line = inputs.endLine();
+    return line != null
+        && dropped == 0
+        && Arrays.equals(buffer, start, lineEnd, line, 0, line.length);
+  }
+
+  /** Whether the input ended before the line that ends it. */
+  boolean isCut() {
+    return cut;
   }
 
   private void finish(Lines found, int lineEnd) {

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class UsualAppend {
   private static final Set<String> VALUED =
-      Set.of("--store", "--log", "--lease", "--server", "--machine");
+      Set.of("--store", "--log", "--lease", "--server", "--machine", "--end");
   private static final Map<String, String> VARIABLES =
       Map.of("--store", "CINCH_STORE", "--server", "CINCH_SERVER", "--machine", "CINCH_MACHINE");
 
@@ -103,6 +103,7 @@ public final class UsualAppend {
     command.server.server = server == null ? null : ServerAddresses.parse(server);
     command.waiting = new WaitOption();
     command.waiting.wait = Duration.ZERO;
+    command.end = given.get("--end");
     command.json = given.containsKey("--json");
     command.durability = Durability.SYNC;
     command.create = new CreateOption();

@@ -9,6 +9,7 @@ import dev.cinch.bag.read.MessageSink;
 import dev.cinch.cli.base.CreateOption;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
+import dev.cinch.cli.base.JsonLines;
 import dev.cinch.cli.base.LogChoice;
 import dev.cinch.cli.base.LongWait;
 import dev.cinch.cli.base.Misuse;
@@ -79,6 +80,12 @@ public final class CatCommand implements Callable<Integer> {
   @Mixin LeaseChoice lease;
   @Mixin PrintOptions printing;
 
+  @Option(
+      names = "--end-mark",
+      description =
+          "With --json: a last line, of type end, with the exit code. Output without it is cut.")
+  boolean endMark;
+
   private LeaseChoice.Chosen chosen = LeaseChoice.Chosen.ALL;
 
   CatCommand(Io io) {
@@ -97,8 +104,28 @@ public final class CatCommand implements Callable<Integer> {
     if (!logs.isOne() && (live || tail != null)) {
       throw new Misuse("--live and --tail are for one log, whose whole name --log has");
     }
+    if (endMark && !printing.asJson()) {
+      throw new Misuse("--end-mark is for --json");
+    }
     Store opened = store.open();
     return logs.isOne() ? one(opened) : several(opened);
+  }
+
+  /**
+   * Says in a last line that the output is whole, for readers that can't learn the exit code.
+   *
+   * @param expired the time before which messages of the range expired; {@link Long#MIN_VALUE}:
+   *     none
+   */
+  private int ended(int code, long expired) throws IOException {
+    if (endMark) {
+      try (Output out = io.output()) {
+        out.ifClosed(code);
+        JsonLines line = new JsonLines(out).object().text("type", "end").number("exitCode", code);
+        line.timeIfAny("from", range.start()).timeIfAny("expiredBefore", expired).end();
+      }
+    }
+    return code;
   }
 
   private int several(Store opened)
@@ -126,7 +153,7 @@ public final class CatCommand implements Callable<Integer> {
       }
     }
     progress.end();
-    return ignored.end();
+    return ended(ignored.end(), Long.MIN_VALUE);
   }
 
   /** Says at a terminal what a log is waited for, unless there was a message. */
@@ -163,7 +190,8 @@ public final class CatCommand implements Callable<Integer> {
     if (!follow && ignored.none()) {
       NothingThere.tell(io, NAME, target, range, live);
     }
-    return ignored.end();
+    long expired = endMark ? target.reader().expired() : Long.MIN_VALUE;
+    return ended(ignored.end(), range.start() < expired ? expired : Long.MIN_VALUE);
   }
 
   private void read(Log target, Numbered numbers, MessageSink sink, LogReader.Objection ignored)

@@ -57,6 +57,23 @@ class InputsTest {
   }
 
   @Test
+  void anInputEndsAtItsLastLine() throws Exception {
+    Cinch cinch = Cinch.on(Cinch.quickStore(temp));
+    String[] append = {"append", "--log=jobs", "--json", "--end=END"};
+    String receipts = cinch.feed("a\nENDS\n\nEND\nb\nEND\n", append).ended(0).out();
+    assertEquals(3, receipts.lines().count(), receipts);
+    for (String cut : List.of("c\nEN", "c\nEND", "c\n")) {
+      Cinch.Ran ran = cinch.feed(cut, append).failed(3, "before the line that --end names");
+      assertTrue(ran.out().startsWith("{\"line\":1,\"state\":\"COMMITTED\""), ran.out());
+      assertEquals(1, ran.out().lines().count(), ran.out());
+    }
+    String all = cinch.run("cat", "--log=jobs", "--live").ended(0).out();
+    assertEquals("a\nENDS\n\nc\nc\nc\n", all);
+    cinch.run("append", "--log=jobs", "--end=END", "--whole").failed(2, "one input of lines");
+    cinch.run("append", "--log=jobs", "--end=END", "a", "b").failed(2, "one input of lines");
+  }
+
+  @Test
   void filesAreReadInOrderAndTheirLinesAreTold() throws Exception {
     Cinch cinch = Cinch.on(Cinch.quickStore(temp));
     cinch.run("log", "create", "jobs").ended(0);

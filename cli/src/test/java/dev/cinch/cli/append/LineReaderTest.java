@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -18,6 +19,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 class LineReaderTest {
   private static List<String> split(String input, int limit, int block, int atOnce)
       throws IOException {
+    return split(input, limit, block, atOnce, null);
+  }
+
+  private static List<String> split(
+      String input, int limit, int block, int atOnce, @Nullable String endLine) throws IOException {
     InputStream in =
         new FilterInputStream(new ByteArrayInputStream(input.getBytes(StandardCharsets.UTF_8))) {
           @Override
@@ -25,7 +31,8 @@ class LineReaderTest {
             return super.read(b, off, Math.min(len, atOnce));
           }
         };
-    var reader = new LineReader(in, limit, block);
+    var inputs = new Inputs(List.of("-"), in, endLine);
+    var reader = new LineReader(inputs, LineReader.Ends.NEWLINE, limit, block);
     var batches = new ArrayList<LineReader.Lines>();
     for (var lines = reader.read(); lines != null; lines = reader.read()) {
       batches.add(lines);
@@ -43,7 +50,23 @@ class LineReaderTest {
                 : new String(lines.bytes, lines.start(i), (int) length, StandardCharsets.UTF_8));
       }
     }
+    if (reader.isCut()) {
+      texts.add("CUT");
+    }
     return texts;
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 5, 16, 1000})
+  void theLastLineIsFoundWhereverReadsCutIt(int block) throws IOException {
+    for (int atOnce = 1; atOnce < 8; atOnce++) {
+      for (int limit : new int[] {1, 9}) { // it may be longer than a message may be
+        assertEquals(List.of("a", ""), split("a\n\nEND\nb\n", limit, block, atOnce, "END"));
+        assertEquals(List.of("a", "CUT"), split("a\nEND", limit, block, atOnce, "END"));
+        assertEquals(List.of("CUT"), split("", limit, block, atOnce, "END"));
+      }
+      assertEquals(List.of("xEND", "ENDx", "CUT"), split("xEND\nENDx\ny", 9, block, atOnce, "END"));
+    }
   }
 
   @Test

@@ -66,7 +66,8 @@ final class UsualAppendTest {
         "CINCH_STORE=s append --log a --lease l --server http://h:1",
         "CINCH_STORE=s append --lease=l --log a --lease m/n --server=http://h:1",
         "CINCH_STORE=s CINCH_GRANT=/tmp/g append --log a",
-        "CINCH_STORE=s append lines.txt --log a --json"
+        "CINCH_STORE=s append lines.txt --log a --json",
+        "CINCH_STORE=s append --log a --json --end 1b2c"
       })
   void theOptionsAreThoseThatPicocliSets(String text) throws Exception {
     Line line = Line.of(text);
