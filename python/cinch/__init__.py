@@ -11,10 +11,22 @@ It runs the command ``cinch``, and needs nothing but Python's standard library. 
 which messages are in a log exactly once.
 """
 
+from ._append import Receipt, Refused
 from ._command import CinchError
 from ._lease import Lease, LeaseLost
-from ._log import Log, Message, Receipt, Refused
+from ._log import Log
 from ._logging import Handler
+from ._read import AsyncMessages, Message
 
-__all__ = ["CinchError", "Handler", "Lease", "LeaseLost", "Log", "Message", "Receipt", "Refused"]
+__all__ = [
+    "AsyncMessages",
+    "CinchError",
+    "Handler",
+    "Lease",
+    "LeaseLost",
+    "Log",
+    "Message",
+    "Receipt",
+    "Refused",
+]
 __version__ = "0.1.0"
