@@ -8,9 +8,11 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.read.Message;
 import dev.cinch.bag.storage.RoomWait;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
@@ -23,6 +25,8 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -113,10 +117,49 @@ final class Fencing {
   long settleEarlier(Iterable<Holding> holdings, Log log)
       throws LeaseRefusedException, IOException, InterruptedException {
     long end = Long.MIN_VALUE;
+    Holding last = null;
+    var names = new HashSet<LeaseName>();
     for (Holding h : holdings) {
       end = Math.max(end, settleEarlier(h, log));
+      h.lease().witnesses().forEach(w -> names.add(w.witness().name()));
+      last = h;
     }
-    return end;
+    return last == null ? end : settleAbove(last, names, log, end);
+  }
+
+  /**
+   * Where a store was restored, leases that the copy does not know of may have been granted. What
+   * was written under them stands above the lower bound of the next one, settled or not.
+   *
+   * @param end the log is settled through there
+   */
+  private long settleAbove(Holding holding, Set<LeaseName> names, Log log, long end)
+      throws LeaseRefusedException, IOException, InterruptedException {
+    long settled =
+        Math.max(end, log.horizon().chain().freshTip().map(t -> t.record().to()).orElse(end));
+    var found = new AtomicBoolean();
+    long unused =
+        log.reader()
+            .live(
+                settled,
+                Long.MAX_VALUE,
+                m -> {
+                  found.set(m.permitted() && underAll(m, names));
+                  return !found.get();
+                },
+                (m, file, why) -> {});
+    if (!found.get()) {
+      return settled;
+    }
+    long written = log.horizon().written();
+    advance(holding, log, written);
+    return written;
+  }
+
+  private static boolean underAll(Message m, Set<LeaseName> names) {
+    var its = new HashSet<LeaseName>();
+    m.leases().forEach(w -> its.add(w.witness().name()));
+    return its.containsAll(names);
   }
 
   private long settleEarlier(Holding holding, Log log)

@@ -325,9 +325,10 @@ public final class Session implements AutoCloseable {
   /**
    * Waits until all is settled that was written to a log under the names of the leases held, before
    * they were taken: by earlier holders, and under leases that were joined by everybody until now.
+   * What stands in a restored store above all that its lease service knows of is among that.
    *
-   * @return the time before which that is, nanoseconds since the Unix epoch; {@link Long#MIN_VALUE}
-   *     if nothing was
+   * @return the time before which that is, through which the log is settled, nanoseconds since the
+   *     Unix epoch; {@link Long#MIN_VALUE} if nothing was
    * @throws LeaseRefusedException {@code NOT_HELD} if the leases were lost meanwhile
    */
   public long settleEarlier(Log log)

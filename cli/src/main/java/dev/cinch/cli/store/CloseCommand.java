@@ -1,5 +1,6 @@
 package dev.cinch.cli.store;
 
+import dev.cinch.backup.RestoredLog;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.Bucket;
@@ -105,8 +106,8 @@ public final class CloseCommand implements Callable<Integer> {
   @Option(
       names = "--restored",
       description =
-          "The store is a copy, made of the buckets after the horizon: settle once more what their"
-              + " locks say. Never for the original, whose records are to be restored instead.")
+          "The store is a copy, made while others worked on it: take out what is ahead of the rest,"
+              + " and settle once more all that its buckets hold. Never for the original.")
   boolean restored;
 
   CloseCommand(Io io) {
@@ -136,20 +137,21 @@ public final class CloseCommand implements Callable<Integer> {
             now || through != null,
             restored,
             new Patience(time::monotonicNanos),
-            wait ? new LongWait(io, "cinch close", time::monotonicNanos) : null);
+            wait || restored ? new LongWait(io, "cinch close", time::monotonicNanos) : null);
     try (Output out = io.output()) {
+      int mended = restored ? logs.each(opened, out, complaints::tell, this::mend) : ExitCode.GOOD;
       while (true) {
         var opinion = new ThirdOpinion(client, trustClock ? time::wallNanos : null);
         full = false;
-        int code = round(opened, closing, opinion, complaints, out);
+        int code = ExitCode.worse(mended, round(opened, closing, opinion, complaints, out));
         out.flush();
-        if (wait && full) {
+        if ((wait || restored) && full) {
           time.sleepNanos(FULL_NANOS);
         } else if (every == null) {
           if (io.terminal() && code == ExitCode.GOOD && out.isUnused()) {
             io.say(
                 "cinch close",
-                wait && through == null
+                (wait || restored) && through == null
                     ? "nothing to wait for: all that was written is settled"
                     : "nothing to settle: what may be is"
                         + (now || through != null
@@ -161,6 +163,21 @@ public final class CloseCommand implements Callable<Integer> {
           time.sleepNanos(every.toNanos());
         }
       }
+    }
+  }
+
+  private void mend(Log log) throws IOException {
+    RestoredLog.Mended done = new RestoredLog(log).mend();
+    if (done.removed() > 0) {
+      io.say(
+          "cinch close",
+          "%s: took out %d file%s that %s ahead of the rest of the copy: %s"
+              .formatted(
+                  log.name(),
+                  done.removed(),
+                  done.removed() == 1 ? "" : "s",
+                  done.removed() == 1 ? "was" : "were",
+                  done.why().orElse("")));
     }
   }
 
@@ -178,7 +195,7 @@ public final class CloseCommand implements Callable<Integer> {
       opened.context().storage().requireSame(); // else each round would fail
       long clock = opened.context().checkedNow(); // a closer with a wrong clock refuses to work
       LogsOption.Work work;
-      if (wait) {
+      if (wait || restored) {
         var times = new HashMap<LogName, Long>();
         code =
             logs.each(

@@ -1,0 +1,362 @@
+package dev.cinch.backup;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.Log;
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.Locks;
+import dev.cinch.bag.close.Locks.Closed;
+import dev.cinch.bag.format.ChainPlace;
+import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Floor;
+import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.format.SegmentBlock;
+import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.SealName;
+import dev.cinch.bag.layout.SegmentSeal;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.read.SegmentMarks;
+import dev.cinch.bag.read.SegmentReader;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.store.LogContext;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Takes out of a copy of a log what is ahead of the rest (rule H10): records that list what the
+ * copy lacks, what was made of such records, and locks of files that it has in part. What stands in
+ * its buckets stays, and can be settled once more. One that stops anywhere is run again. Used once,
+ * by one thread.
+ */
+@CheckReturnValue
+public final class RestoredLog {
+  private final LogContext log;
+  private final LogLayout layout;
+  private final StoreStorage storage;
+  private final HorizonChain chain;
+  private final Locks locks;
+
+  private final NavigableSet<Long> records = new TreeSet<>();
+  private final NavigableSet<Long> checkpoints = new TreeSet<>();
+  private final NavigableSet<Long> floors = new TreeSet<>();
+  private final NavigableSet<Long> segments = new TreeSet<>();
+  private final List<SealName> recordSeals = new ArrayList<>();
+  private final List<SegmentSeal> segmentSeals = new ArrayList<>();
+
+  /** Digests of the records of the chain, from that at the checkpoint on. */
+  private final Map<Long, String> digests = new HashMap<>();
+
+  /** How far the copy is whole. */
+  private ChainPlace last = ChainPlace.START;
+
+  private long removed;
+  private @Nullable String why;
+
+  /**
+   * What was done.
+   *
+   * @param through the time through which the rest is settled, nanoseconds since the Unix epoch;
+   *     {@link Long#MIN_VALUE} if nothing is
+   * @param removed files of the horizon, segments and locks that went
+   * @param why the first reason, for people; empty if there is none
+   */
+  public record Mended(long through, long removed, Optional<String> why) {}
+
+  public RestoredLog(Log log) {
+    this.log = log.context();
+    this.layout = this.log.layout();
+    this.storage = this.log.documents();
+    this.chain = new HorizonChain(this.log);
+    this.locks = new Locks(this.log);
+  }
+
+  /**
+   * Mends it.
+   *
+   * @throws DamagedException if it lacks what nothing else in it says; nothing was changed
+   */
+  public Mended mend() throws IOException {
+    log.requireSame();
+    list();
+    Optional<Checkpoint> base = base();
+    long pinned = base.map(Checkpoint::segment).orElse(0L);
+    last = base.map(ChainPlace::of).orElse(ChainPlace.START);
+    ChainPlace covered = last;
+    digests.put(last.number(), last.digest());
+    follow();
+    long kept = segments(pinned, covered);
+    for (long number : segments.tailSet(kept, false)) {
+      refuseToLose(number);
+    }
+    for (long number : checkpoints) {
+      go(number > base.map(Checkpoint::number).orElse(0L), layout.checkpoint(number));
+    }
+    for (long number : floors) {
+      go(number >= pinned, layout.floor(number));
+    }
+    publishFloor(base);
+    for (SegmentSeal seal : segmentSeals) {
+      go(seal.number() > kept, layout.segmentSeal(seal));
+    }
+    for (long number : segments.descendingSet()) {
+      go(number > kept, layout.segment(number));
+    }
+    for (SealName seal : recordSeals) {
+      go(seal.number() > last.number(), layout.recordSeal(seal.number(), seal.digest()));
+    }
+    for (long number : records.descendingSet()) {
+      go(number > last.number(), layout.record(number));
+    }
+    for (Bucket bucket :
+        log.storage().buckets(last.to(), Long.MAX_VALUE, Freshness.PERMITTED)) {
+      unlockIfShort(bucket);
+    }
+    return new Mended(last.to(), removed, Optional.ofNullable(why));
+  }
+
+  private List<String> names(Path place) throws IOException {
+    return storage.listIfThere(place, Freshness.PERMITTED);
+  }
+
+  private void list() throws IOException {
+    for (String group : names(layout.records())) {
+      if (LogLayout.recordGroupNumber(group).isPresent()) {
+        for (String name : names(layout.records().resolve(group))) {
+          Numbered.parse(name).ifPresent(records::add);
+          SealName.parse(name).ifPresent(recordSeals::add);
+        }
+      }
+    }
+    for (String name : names(layout.checkpoints())) {
+      Numbered.parse(name).ifPresent(checkpoints::add);
+      LogLayout.floorNumber(name).ifPresent(floors::add);
+    }
+    for (String name : names(layout.segments())) {
+      Numbered.parse(name).ifPresent(segments::add);
+      SegmentSeal.parse(name).ifPresent(segmentSeals::add);
+    }
+  }
+
+  private void tell(String reason) {
+    why = why == null ? reason : why;
+  }
+
+  private void go(boolean ahead, Path file) throws IOException {
+    if (ahead && storage.remove(file)) {
+      removed++;
+      tell(file + " is ahead of the rest");
+    }
+  }
+
+  /** The last checkpoint whose record and segments are there; empty: the chain begins at 1. */
+  private Optional<Checkpoint> base() throws IOException {
+    @Nullable IOException lacks = null;
+    for (long number : checkpoints.descendingSet()) {
+      try {
+        Checkpoint c = chain.readCheckpoint(number);
+        Link link = chain.read(number);
+        ChainPlace.of(c).is(link.record(), link.digest(), chain.path(number), "the checkpoint");
+        var marks = new SegmentMarks(log, Optional.of(c));
+        for (long n = firstKept(c); n <= c.segment(); n++) {
+          SegmentReader.open(log, n, marks).close();
+        }
+        return Optional.of(c);
+      } catch (DamagedException | NoSuchFileException e) {
+        lacks = lacks == null ? e : lacks;
+        tell(e.getMessage());
+      }
+    }
+    if (records.isEmpty() && checkpoints.isEmpty() || records.contains(1L)) {
+      return Optional.empty();
+    }
+    throw new DamagedException(
+        layout.record(1),
+        0,
+        "record 1, or a checkpoint with its record and its segments",
+        lacks == null
+            ? "neither"
+            : "neither (%s); salvage gets the messages out".formatted(lacks.getMessage()));
+  }
+
+  /**
+   * The first segment behind the floor that a checkpoint allows. Where the first ones are not there,
+   * they expired while the copy was made.
+   */
+  private long firstKept(Checkpoint c) {
+    Long there = segments.higher(Math.max(0, floor(c)));
+    return there == null ? 1 : Math.min(there, c.segment());
+  }
+
+  private long floor(Checkpoint c) {
+    Long floor = floors.lower((long) c.segment());
+    return floor == null ? 0 : floor;
+  }
+
+  private void publishFloor(Optional<Checkpoint> base) throws IOException {
+    if (base.isEmpty()) {
+      return;
+    }
+    Checkpoint c = base.get();
+    long expired = firstKept(c) - 1;
+    if (expired > floor(c)) {
+      SegmentHeader first = SegmentReader.header(log, expired + 1, SegmentMarks.none(log));
+      var floor =
+          new Floor(
+              log.id(),
+              expired,
+              first.from(),
+              first.firstRecord() - 1,
+              c.messagesThrough(expired).orElseThrow());
+      tell(layout.segment(expired) + " is not there: it expired");
+      log.storage().publish(layout.floor(expired), floor.encode());
+    }
+  }
+
+  /** Goes up the chain as long as all that a record lists is there. */
+  private void follow() throws IOException {
+    while (records.contains(last.number() + 1)) {
+      long number = last.number() + 1;
+      try {
+        Link next = chain.read(number);
+        last.precedes(next.record(), chain.path(number), chain.path(Math.max(1, number - 1)));
+        for (ClosedBucket listed : next.record().buckets()) {
+          var bucket = new Bucket(listed.start(), log.bucketWidth());
+          Optional<Closed> closed = locks.readIfListed(bucket);
+          if (closed.isEmpty() || !closed.get().digest().equals(listed.lockDigest())) {
+            tell(chain.path(number) + " lists " + bucket + ", which the copy lacks");
+            return;
+          }
+          if (isShort(bucket, closed.get())) {
+            return;
+          }
+        }
+        last = ChainPlace.of(next.record(), next.digest());
+        digests.put(number, next.digest());
+      } catch (DamagedException | NoSuchFileException e) {
+        tell(e.getMessage());
+        return;
+      }
+    }
+  }
+
+  /** Whether files end before what a lock covers, and holds no copy of (rule C3). */
+  private boolean isShort(Bucket bucket, Closed closed) throws IOException {
+    Path directory = layout.bucket(bucket);
+    for (LockedFile f : closed.lock().files()) {
+      if (f.validLength() > 0) {
+        Path file = LogLayout.dataFile(directory, f.name());
+        long size;
+        try {
+          size = storage.size(file);
+        } catch (NoSuchFileException e) {
+          size = -1;
+        }
+        if (size < f.copyOffset()) {
+          tell(
+              "%s ends at byte %d, and its bucket's lock covers %d"
+                  .formatted(file, Math.max(0, size), f.validLength()));
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /** The lock is ahead of the files: the bucket is closed once more. */
+  private void unlockIfShort(Bucket bucket) throws IOException {
+    Path directory = layout.bucket(bucket);
+    if (!LogLayout.hasLock(names(directory))) {
+      return;
+    }
+    boolean ahead;
+    try {
+      Optional<Closed> closed = locks.readIfListed(bucket);
+      ahead = closed.isPresent() && isShort(bucket, closed.get());
+    } catch (DamagedException | NoSuchFileException e) { // cut short, or its parts are missing
+      ahead = true;
+    }
+    if (ahead) {
+      storage.reopen(directory);
+      go(true, LogLayout.lock(directory));
+    }
+  }
+
+  /**
+   * The last segment that the chain reaches, and that is the one that its seals say.
+   *
+   * @param pinned those that the checkpoint names
+   * @param covered where these end
+   */
+  private long segments(long pinned, ChainPlace covered) throws IOException {
+    var seals = SegmentMarks.seals(names(layout.segments()));
+    long kept = pinned;
+    ChainPlace end = covered;
+    while (segments.contains(kept + 1)) {
+      long number = kept + 1;
+      try (SegmentReader segment = SegmentReader.open(log, number, SegmentMarks.none(log))) {
+        SegmentHeader h = segment.header();
+        SegmentMarks.Known.sealed(seals.getOrDefault(number, Set.of()))
+            .checkIndex(segment.indexDigest(), segment.path());
+        if (h.firstRecord() != end.number() + 1
+            || h.from() != end.to()
+            || !h.lastDigest().equals(digests.get(h.lastRecord()))) {
+          return kept;
+        }
+        end = ChainPlace.of(h);
+        kept = number;
+      } catch (DamagedException | NoSuchFileException e) {
+        tell(e.getMessage());
+        return kept;
+      }
+    }
+    return kept;
+  }
+
+  /**
+   * A segment that is ahead of the chain may hold what gc deleted while the copy was made: a bucket
+   * that is not there, and later ones are. What was written after the buckets were copied may go.
+   */
+  private void refuseToLose(long number) throws IOException {
+    List<Bucket> there =
+        log.storage().buckets(Long.MIN_VALUE, Long.MAX_VALUE, Freshness.PERMITTED);
+    for (Bucket bucket : buckets(number)) {
+      if (!there.isEmpty() && !there.contains(bucket) && bucket.compareTo(there.get(there.size() - 1)) < 0) {
+        throw new DamagedException(
+            layout.segment(number),
+            0,
+            "the bucket " + bucket + " beside it",
+            "none: gc ran while the copy was made; salvage gets the messages out");
+      }
+    }
+  }
+
+  /** What a segment has buckets of; none if it is not whole. */
+  private Set<Bucket> buckets(long number) throws IOException {
+    var buckets = new TreeSet<Bucket>();
+    try (SegmentReader segment = SegmentReader.open(log, number, SegmentMarks.none(log))) {
+      for (int i = 0; i < segment.index().size(); i++) {
+        if (segment.index().kind(i) == SegmentBlock.BUCKET) {
+          buckets.add(new Bucket(segment.index().time(i), log.bucketWidth()));
+        }
+      }
+    } catch (DamagedException | NoSuchFileException e) {
+      return Set.of();
+    }
+    return buckets;
+  }
+}
