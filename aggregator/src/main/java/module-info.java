@@ -1,9 +1,10 @@
-/** Views: segments are built, read, retired and expired. */
+/** Views: segments are built, read, retired and expired. Backups of stores are made. */
 module dev.cinch.view {
   requires static com.google.errorprone.annotations;
   requires static transitive org.jspecify;
   requires transitive dev.cinch.bag;
   requires org.slf4j;
 
+  exports dev.cinch.backup;
   exports dev.cinch.view;
 }

@@ -8,6 +8,8 @@ module dev.cinch.bag {
   requires org.slf4j;
 
   exports dev.cinch.bag;
+  exports dev.cinch.bag.audit to
+      dev.cinch.view;
   exports dev.cinch.bag.close to
       dev.cinch.bag.testkit,
       dev.cinch.view;

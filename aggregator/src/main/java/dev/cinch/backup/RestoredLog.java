@@ -91,7 +91,10 @@ public final class RestoredLog {
    * @throws DamagedException if it lacks what nothing else in it says; nothing was changed
    */
   public Mended mend() throws IOException {
-    log.requireSame();
+    boolean backup = log.store().identity().backup();
+    if (!backup) {
+      log.requireSame();
+    }
     list();
     Optional<Checkpoint> base = base();
     long pinned = base.map(Checkpoint::segment).orElse(0L);
@@ -100,8 +103,10 @@ public final class RestoredLog {
     digests.put(last.number(), last.digest());
     follow();
     long kept = segments(pinned, covered);
-    for (long number : segments.tailSet(kept, false)) {
-      refuseToLose(number);
+    if (!backup) {
+      for (long number : segments.tailSet(kept, false)) {
+        refuseToLose(number);
+      }
     }
     for (long number : checkpoints) {
       go(number > base.map(Checkpoint::number).orElse(0L), layout.checkpoint(number));
@@ -109,7 +114,9 @@ public final class RestoredLog {
     for (long number : floors) {
       go(number >= pinned, layout.floor(number));
     }
-    publishFloor(base);
+    if (!backup) {
+      publishFloor(base);
+    }
     for (SegmentSeal seal : segmentSeals) {
       go(seal.number() > kept, layout.segmentSeal(seal));
     }
@@ -124,7 +131,16 @@ public final class RestoredLog {
     }
     for (Bucket bucket :
         log.storage().buckets(last.to(), Long.MAX_VALUE, Freshness.PERMITTED)) {
-      unlockIfShort(bucket);
+      if (backup) {
+        remove(layout.bucket(bucket));
+      } else {
+        unlockIfShort(bucket);
+      }
+    }
+    if (backup) {
+      for (String name : names(layout.intents())) {
+        go(true, layout.intents().resolve(name));
+      }
     }
     return new Mended(last.to(), removed, Optional.ofNullable(why));
   }
@@ -252,6 +268,15 @@ public final class RestoredLog {
         return;
       }
     }
+  }
+
+  /** A backup has nothing behind its last record, but for what a run that was killed left. */
+  private void remove(Path bucket) throws IOException {
+    storage.reopen(bucket);
+    for (String name : names(bucket)) {
+      go(true, bucket.resolve(name));
+    }
+    storage.removePlace(bucket);
   }
 
   /** Whether files end before what a lock covers, and holds no copy of (rule C3). */

@@ -35,7 +35,7 @@ import org.slf4j.LoggerFactory;
  * directory's names are held at a time. Used once, by one thread.
  */
 @CheckReturnValue
-final class RetiredTree {
+public final class RetiredTree {
   private static final Logger LOG = LoggerFactory.getLogger(RetiredTree.class);
 
   private final LogContext log;
@@ -53,7 +53,7 @@ final class RetiredTree {
    * @param each told of every bucket directory and record that goes
    * @param really false: changes nothing
    */
-  RetiredTree(LogContext log, Consumer<Path> each, boolean really) {
+  public RetiredTree(LogContext log, Consumer<Path> each, boolean really) {
     this.log = log;
     this.storage = log.documents();
     this.each = each;
@@ -71,7 +71,7 @@ final class RetiredTree {
   /**
    * @param line what stands before it goes
    */
-  void go(ChainPlace line) throws IOException {
+  public void go(ChainPlace line) throws IOException {
     boolean unused =
         new BucketTree(log.layout(), log.bucketWidth())
             .walk(

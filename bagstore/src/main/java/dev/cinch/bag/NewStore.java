@@ -114,8 +114,16 @@ final class NewStore {
   }
 
   static boolean isHalfDestroyed(StoreFs fs, StoreLayout layout) throws IOException {
+    return isThere(fs, layout.destroyed());
+  }
+
+  static boolean isUnfinishedBackup(StoreFs fs, StoreLayout layout) throws IOException {
+    return isThere(fs, layout.nextSettings());
+  }
+
+  private static boolean isThere(StoreFs fs, Path file) throws IOException {
     try {
-      return fs.list(layout.root()).contains(String.valueOf(layout.destroyed().getFileName()));
+      return fs.list(Fresh.parent(file)).contains(String.valueOf(file.getFileName()));
     } catch (NoSuchFileException | NotDirectoryException e) {
       return false;
     }

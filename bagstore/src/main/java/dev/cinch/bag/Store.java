@@ -166,6 +166,12 @@ public final class Store {
         throw new NotAStoreException(
             root + " is being deleted, or half of it was: cinch destroy goes on with that");
       }
+      if (NewStore.isUnfinishedBackup(anybody, layout)) {
+        throw new NotAStoreException(
+            root
+                + " is a backup that was not finished, or not restored to the end: run that command"
+                + " again");
+      }
       boolean lost = NewStore.holdsLogs(anybody, layout);
       throw new NotAStoreException(
           lost

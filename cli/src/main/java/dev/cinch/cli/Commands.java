@@ -19,6 +19,7 @@ import dev.cinch.cli.serve.TlsCommand;
 import dev.cinch.cli.serve.TokenCommand;
 import dev.cinch.cli.status.StatusCommand;
 import dev.cinch.cli.store.AuditCommand;
+import dev.cinch.cli.store.BackupCommand;
 import dev.cinch.cli.store.CloseCommand;
 import dev.cinch.cli.store.DestroyCommand;
 import dev.cinch.cli.store.ExpireCommand;
@@ -107,6 +108,7 @@ public final class Commands {
     BY_NAME.put("view", ViewCommand.class);
     BY_NAME.put("gc", GcCommand.class);
     BY_NAME.put("expire", ExpireCommand.class);
+    BY_NAME.put("backup", BackupCommand.class);
     BY_NAME.put("destroy", DestroyCommand.class);
     BY_NAME.put("doctor", DoctorCommand.class);
     BY_NAME.put("keygen", KeygenCommand.class);

@@ -15,6 +15,9 @@ import dev.cinch.bag.read.OpenFiles;
 import dev.cinch.bag.read.Standing;
 import dev.cinch.bag.read.Window;
 import dev.cinch.bag.storage.Stored;
+import dev.cinch.bag.store.LogContext;
+import dev.cinch.lease.witness.TrustedKeys;
+import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -31,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * by the longest batch.
  */
 @CheckReturnValue
-final class FileVerifier {
+public final class FileVerifier {
   /** After so many findings in one file the rest of it is not worth a line each. */
   private static final int MOST_FINDINGS = 100;
 
@@ -55,13 +58,24 @@ final class FileVerifier {
     this.leases = leases;
   }
 
+  /**
+   * For who asks whether the bytes are whole, and not who signed the witnesses among them.
+   *
+   * @param path for findings
+   */
+  public static FileVerifier ofBytes(
+      Path path, FileHeader expected, Stored in, OpenFiles.Opening uncached, LogContext log) {
+    var nobody = new LeaseTable(new WitnessVerifier(TrustedKeys.NONE), log);
+    return new FileVerifier(path, expected, in, uncached, nobody);
+  }
+
   /** Messages met. */
   long messages() {
     return messages;
   }
 
   /** Compares a file with what its bucket's lock says of it. */
-  List<Finding> settled(LockedFile locked, long size) throws IOException {
+  public List<Finding> settled(LockedFile locked, long size) throws IOException {
     compareCopy(locked, size);
     if (size > locked.validLength()) {
       add(

@@ -43,6 +43,13 @@ public record StoreLayout(Path root) {
     return root.resolve(SETTINGS + ".destroyed");
   }
 
+  /**
+   * What {@link #settings} are to become, while a backup is made for the first time or is restored.
+   */
+  public Path nextSettings() {
+    return root.resolve(SETTINGS + ".next");
+  }
+
   /** Trusted keys, numbered. */
   public Path keys() {
     return root.resolve("keys");

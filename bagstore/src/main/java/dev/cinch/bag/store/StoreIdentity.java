@@ -25,8 +25,10 @@ import java.util.regex.Pattern;
  * @param settings decided then
  * @param firstKey SHA-256 of the first trusted key, in hexadecimal; empty if {@code init} was given
  *     none
+ * @param backup whether it is a backup, which nobody writes to before it is restored
  */
-public record StoreIdentity(Id id, long created, StoreSettings settings, String firstKey) {
+public record StoreIdentity(
+    Id id, long created, StoreSettings settings, String firstKey, boolean backup) {
   /** The version of the store's format. */
   public static final int FORMAT = 2;
 
@@ -35,6 +37,18 @@ public record StoreIdentity(Id id, long created, StoreSettings settings, String 
 
   private static final JsonTree JSON = JsonTree.of(JsonFactory.builder(), true);
   private static final String DIGEST = "sha256";
+  private static final String BACKUP = "backup";
+  private static final String YES = "yes";
+
+  /** Of a store that is no backup. */
+  public StoreIdentity(Id id, long created, StoreSettings settings, String firstKey) {
+    this(id, created, settings, firstKey, false);
+  }
+
+  /** The same of a backup, or of what a backup becomes. */
+  public StoreIdentity asBackup(boolean is) {
+    return new StoreIdentity(id, created, settings, firstKey, is);
+  }
 
   /** The file's bytes: a JSON object whose last field is the digest of the others. */
   public byte[] encode() {
@@ -52,6 +66,9 @@ public record StoreIdentity(Id id, long created, StoreSettings settings, String 
     node.put("confirm", word(s.confirm()));
     node.put("leases", word(s.leases()));
     node.put("firstKey", firstKey);
+    if (backup) {
+      node.put(BACKUP, YES);
+    }
     node.put(DIGEST, digest(node));
     byte[] json = JSON.write(node);
     byte[] line = Arrays.copyOf(json, json.length + 1);
@@ -132,7 +149,12 @@ public record StoreIdentity(Id id, long created, StoreSettings settings, String 
       if (!PIN.matcher(firstKey).matches()) {
         throw new DamagedException(path, 0, "a SHA-256 or nothing in \"firstKey\"", firstKey);
       }
-      return new StoreIdentity(in.id("store"), in.longNumber("created"), settings, firstKey);
+      boolean backup = object.has(BACKUP);
+      if (backup && !in.text(BACKUP).equals(YES)) {
+        throw new DamagedException(path, 0, "\"yes\" in \"backup\"", in.text(BACKUP));
+      }
+      return new StoreIdentity(
+          in.id("store"), in.longNumber("created"), settings, firstKey, backup);
     } catch (IllegalArgumentException e) {
       throw new DamagedException(path, 0, "a known setting", String.valueOf(e.getMessage()));
     }

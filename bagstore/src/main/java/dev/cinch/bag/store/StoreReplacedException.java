@@ -17,4 +17,14 @@ public final class StoreReplacedException extends IOException {
                 .formatted(file, what, expected, actual)
             + " command again to work on what is here now");
   }
+
+  private StoreReplacedException(String message) {
+    super(message);
+  }
+
+  /** Of a backup, which only further backups change. */
+  public static StoreReplacedException backup(Path root) {
+    return new StoreReplacedException(
+        root + " is a backup: to write to it, run cinch backup --restore " + root + " once");
+  }
 }

@@ -1,5 +1,6 @@
 package dev.cinch.cli.base;
 
+import dev.cinch.backup.BackupRefusedException;
 import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.StoreExistsException;
 import dev.cinch.bag.close.OpinionNeededException;
@@ -77,6 +78,7 @@ public record Failure(int code, String line) {
         || (t.getCause() instanceof LeaseRefusedException refused
             && refused.reason() == LeaseRefusedException.Reason.FORBIDDEN)
         || t instanceof KeyRefusedException
+        || t instanceof BackupRefusedException
         || t instanceof Refusal) {
       return ExitCode.REFUSED;
     }

@@ -1,6 +1,7 @@
 package dev.cinch.cli.store;
 
 import dev.cinch.backup.RestoredLog;
+import dev.cinch.backup.Restoration;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.Bucket;
@@ -139,7 +140,7 @@ public final class CloseCommand implements Callable<Integer> {
             new Patience(time::monotonicNanos),
             wait || restored ? new LongWait(io, "cinch close", time::monotonicNanos) : null);
     try (Output out = io.output()) {
-      int mended = restored ? logs.each(opened, out, complaints::tell, this::mend) : ExitCode.GOOD;
+      int mended = restored ? mend(opened, complaints, out) : ExitCode.GOOD;
       while (true) {
         var opinion = new ThirdOpinion(client, trustClock ? time::wallNanos : null);
         full = false;
@@ -164,6 +165,13 @@ public final class CloseCommand implements Callable<Integer> {
         }
       }
     }
+  }
+
+  private int mend(Store opened, Complaints complaints, Output out)
+      throws IOException, InterruptedException {
+    opened.context().storage().requireSame(); // a backup is restored by another command
+    Restoration.forgetNames(opened);
+    return logs.each(opened, out, complaints::tell, this::mend);
   }
 
   private void mend(Log log) throws IOException {

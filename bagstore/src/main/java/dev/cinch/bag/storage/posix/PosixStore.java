@@ -104,6 +104,9 @@ public record PosixStore(
     if (!now.id().equals(identity.id())) {
       throw new StoreReplacedException(file, "store", identity.id(), now.id());
     }
+    if (now.backup()) {
+      throw StoreReplacedException.backup(layout.root());
+    }
   }
 
   @Override

@@ -1,0 +1,238 @@
+package dev.cinch.backup;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.fs.FileStatus;
+import dev.cinch.bag.fs.Fresh;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Names;
+import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.ForeignEntryException;
+import dev.cinch.bag.storage.Stored;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreIdentity;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.LongConsumer;
+import java.util.random.RandomGenerator;
+
+/**
+ * The directory that a backup is made in. One backup at a time works there, and nobody else changes
+ * anything. So nothing is looked for past caches. Whatever a file is called, it is whole and
+ * durable before it has its name. Not thread-safe.
+ */
+@CheckReturnValue
+final class Destination {
+  private static final int CHUNK = 1 << 18;
+
+  private final StoreFs fs;
+  private final Fresh fresh;
+  private final StoreLayout layout;
+  private final StoreSettings settings;
+  private final LongConsumer progress;
+  private final Set<Path> made = new HashSet<>();
+  private final ByteBuffer chunk = ByteBuffer.allocate(CHUNK);
+  private long files;
+  private long bytes;
+
+  /**
+   * @param random draws temporary names
+   * @param progress told the number of files written so far, after each
+   */
+  Destination(
+      StoreFs fs,
+      RandomGenerator random,
+      StoreLayout layout,
+      StoreSettings settings,
+      LongConsumer progress) {
+    this.progress = progress;
+    this.fs = fs;
+    this.fresh = new Fresh(fs, random, null);
+    this.layout = layout;
+    this.settings = settings;
+  }
+
+  StoreLayout layout() {
+    return layout;
+  }
+
+  StoreSettings settings() {
+    return settings;
+  }
+
+  /** How many files were written so far. */
+  long files() {
+    return files;
+  }
+
+  /** How many bytes were written so far. */
+  long bytes() {
+    return bytes;
+  }
+
+  /** The names in a directory, but for temporary ones; none if it is not there. */
+  List<String> names(Path place) throws IOException {
+    try {
+      return fs.list(place).stream().filter(n -> !Names.isTemporary(n)).sorted().toList();
+    } catch (NoSuchFileException | NotDirectoryException e) {
+      return List.of();
+    }
+  }
+
+  boolean has(Path file) throws IOException {
+    try {
+      FileStatus unused = fs.status(file);
+      return true;
+    } catch (NoSuchFileException | NotDirectoryException e) {
+      return false;
+    }
+  }
+
+  byte[] read(Path file, int limit) throws IOException {
+    return fresh.readAll(file, limit);
+  }
+
+  StoreFile open(Path file) throws IOException {
+    return fs.read(file);
+  }
+
+  /** Makes a directory and those above it; what an earlier run left half-made in it goes. */
+  void directory(Path directory) throws IOException {
+    if (!made.add(directory)) {
+      return;
+    }
+    Path above = Fresh.parent(directory);
+    if (!directory.equals(layout.root())) {
+      directory(above);
+    }
+    if (fresh.ensureDirectory(directory, settings.directoryMode())) {
+      fs.forceDirectory(above);
+      return;
+    }
+    for (String name : fs.list(directory)) {
+      if (Names.isTemporary(name)) {
+        fresh.removeQuietly(directory.resolve(name));
+      }
+    }
+  }
+
+  /** Writes a document unless it is there. */
+  void publish(Path file, byte[] content) throws IOException {
+    if (has(file)) {
+      return;
+    }
+    directory(Fresh.parent(file));
+    fresh.publish(file, content, mode(file));
+    written(content.length);
+  }
+
+  /**
+   * As {@link #publish}.
+   *
+   * @throws BackupRefusedException if another one is there
+   */
+  void publishSame(Path file, byte[] content) throws IOException {
+    publish(file, content);
+    if (!Arrays.equals(content, read(file, content.length + 1))) {
+      throw new BackupRefusedException(file + " is another one in the store");
+    }
+  }
+
+  private int mode(Path file) {
+    boolean own = file.startsWith(layout.keys()) || file.startsWith(layout.service());
+    return own ? settings.fileMode() & ~0022 : settings.fileMode();
+  }
+
+  private void written(long length) {
+    files++;
+    bytes += length;
+    progress.accept(files);
+  }
+
+  /** Makes an empty file, unless it is there, and its name durable. */
+  void note(Path file) throws IOException {
+    directory(Fresh.parent(file));
+    try {
+      fs.create(file, mode(file)).close();
+      written(0);
+    } catch (FileAlreadyExistsException e) {
+      // Of an earlier run.
+    }
+    fs.forceDirectory(Fresh.parent(file));
+  }
+
+  /** A whole file that has no name yet but a temporary one. */
+  Path draft(Path place, Stored from, long length, byte[] rest, MessageDigest digest)
+      throws IOException {
+    directory(place);
+    Path file = fresh.temporary(place);
+    try (StoreFile out = fs.create(file, settings.fileMode())) {
+      long at = 0;
+      while (at < length) {
+        chunk.clear().limit((int) Math.min(CHUNK, length - at));
+        int read = from.read(chunk, at);
+        if (read <= 0) {
+          throw new NoSuchFileException(file.toString(), null, "its source became shorter");
+        }
+        at += read;
+        digest.update(chunk.array(), 0, read);
+        out.write(chunk.flip());
+      }
+      digest.update(rest);
+      out.write(ByteBuffer.wrap(rest));
+      out.force();
+    }
+    fs.chmod(file, settings.closedFileMode());
+    written(length + rest.length);
+    return file;
+  }
+
+  /** Gives a draft its name, durably. */
+  void link(Path draft, Path file) throws IOException {
+    try {
+      fs.link(draft, file);
+    } catch (FileAlreadyExistsException e) {
+      // Of an earlier run, and whole.
+    }
+    fs.unlink(draft);
+    fs.forceDirectory(Fresh.parent(file));
+  }
+
+  StoreIdentity identity(Path file) throws IOException {
+    return StoreIdentity.decode(read(file, StoreContext.MAX_SETTINGS), file);
+  }
+
+  void remove(Path file) throws IOException {
+    try {
+      fs.unlink(file);
+    } catch (NoSuchFileException e) {
+      // Of an earlier run.
+    }
+  }
+
+  /** Removes a directory with all that is in it. */
+  void removeAll(Path directory) throws IOException {
+    List<String> names = fs.list(directory);
+    fs.chmod(directory, settings.directoryMode());
+    for (String name : names) {
+      Path each = directory.resolve(name);
+      try {
+        removeAll(each);
+      } catch (NotDirectoryException | ForeignEntryException e) {
+        remove(each);
+      }
+    }
+    fs.rmdir(directory);
+    made.remove(directory);
+  }
+}

@@ -1,0 +1,109 @@
+package dev.cinch.backup;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.Log;
+import dev.cinch.bag.NotAStoreException;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.ListedLog;
+import dev.cinch.bag.layout.ServiceNames.CeilingName;
+import dev.cinch.bag.layout.ServiceNames.SignedName;
+import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreIdentity;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.TreeMap;
+
+/** Makes a copy of a store one to write to (rule H10). One that stops anywhere is run again. */
+@CheckReturnValue
+public final class Restoration {
+  private Restoration() {}
+
+  /**
+   * Makes a backup a store to write to: takes out what an unfinished run left, so that each log is
+   * whole through a time and holds nothing after it.
+   *
+   * @return of each log what was done
+   * @throws BackupRefusedException if it is no backup, or was never finished
+   */
+  public static TreeMap<LogName, RestoredLog.Mended> restore(
+      Path root, Store.Environment environment) throws IOException {
+    var layout = new StoreLayout(root);
+    var raw = new Destination(environment.fs(), environment.random(), layout, StoreSettings.DEFAULT, n -> {});
+    boolean whole = raw.has(layout.settings());
+    StoreIdentity next =
+        raw.has(layout.nextSettings()) ? raw.identity(layout.nextSettings()) : null;
+    if (!whole && next == null) {
+      throw new NotAStoreException(root + " is no backup, and no store");
+    }
+    StoreIdentity mine = whole ? raw.identity(layout.settings()) : next;
+    if (!whole && mine.backup()) {
+      throw new BackupRefusedException(
+          root + " is a backup that was never finished: run cinch backup again");
+    }
+    if (whole && !mine.backup() && next == null) {
+      throw new BackupRefusedException(
+          root + " is no backup: a copy that another tool made needs cinch close --restored");
+    }
+    var to =
+        new Destination(
+            environment.fs().forStore(root, mine.settings().group()),
+            environment.random(),
+            layout,
+            mine.settings(),
+            n -> {});
+    var done = new TreeMap<LogName, RestoredLog.Mended>();
+    if (whole && mine.backup()) {
+      if (next != null && next.backup()) {
+        to.remove(layout.nextSettings());
+      }
+      Store store = Store.open(root, environment);
+      for (Log log : store.whole(store.permittedLogs())) {
+        done.put(log.name(), new RestoredLog(log).mend());
+      }
+      forgetNames(store);
+      to.publish(layout.nextSettings(), mine.asBackup(false).encode());
+      to.remove(layout.settings());
+    }
+    to.link(layout.nextSettings(), layout.settings());
+    return done;
+  }
+
+  /**
+   * Takes out of a copy what speaks for the original alone: logs that were made while it was copied,
+   * and what instances of the lease service left beside their ceilings.
+   */
+  public static void forgetNames(Store store) throws IOException {
+    StoreContext context = store.context();
+    StoreLayout layout = context.layout();
+    for (String name : context.storage().listIfThere(layout.logNames(), Freshness.PERMITTED)) {
+      ListedLog listed = ListedLog.parse(name).orElse(null);
+      if (listed != null && isNothing(context, listed.name())) {
+        boolean unused = context.storage().remove(layout.logName(listed));
+      }
+    }
+    for (String name : context.storage().listIfThere(layout.ceilings(), Freshness.PERMITTED)) {
+      SignedName signed = SignedName.parse(name).orElse(null);
+      if (signed != null && CeilingName.parse(signed.base()).isEmpty()) { // rule L19
+        context.storage().removeQuietly(layout.ceilings().resolve(name));
+      }
+    }
+  }
+
+  /** Whether a log has neither an identity, nor a tombstone, nor anything that says it had one. */
+  private static boolean isNothing(StoreContext context, LogName name) throws IOException {
+    var log = context.layout().log(name);
+    for (Path place : List.of(log.buckets(), log.records(), log.segments(), log.checkpoints())) {
+      if (!context.storage().listIfThere(place, Freshness.PERMITTED).isEmpty()) {
+        return false;
+      }
+    }
+    List<String> names = context.storage().listIfThere(log.root(), Freshness.PERMITTED);
+    return !names.contains(String.valueOf(log.identity().getFileName()))
+        && !names.contains(String.valueOf(log.removed().getFileName()));
+  }
+}
