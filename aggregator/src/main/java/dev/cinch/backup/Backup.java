@@ -6,7 +6,6 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.OpinionNeededException;
-import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
@@ -31,6 +30,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -105,7 +105,8 @@ public final class Backup {
   /**
    * Settles what is due, and copies what the directory does not have.
    *
-   * @throws BackupRefusedException if the directory holds something else than a backup of this store
+   * @throws BackupRefusedException if the directory holds something else than a backup of this
+   *     store
    */
   public Result run() throws IOException, InterruptedException {
     boolean first = begin();
@@ -130,6 +131,10 @@ public final class Backup {
         throw e;
       } catch (IOException e) {
         problems.add(new Problem(log.name(), e));
+        if (first) { // half of a log is none, in what is a store in a moment
+          to.remove(there.logName(new ListedLog(log.name(), log.id())));
+          to.removeAll(there.log(log.name()).root());
+        }
       }
     }
     removed();
@@ -205,14 +210,15 @@ public final class Backup {
         Link unused = horizon.advance(reachable, OptionalLong.empty());
       } catch (OpinionNeededException e) {
         LOG.debug("{}: idle since long: {}", log.name(), e.getMessage());
-      } catch (IOException e) { // a user who may only read; or what is damaged is told as it is read
+      } catch (
+          IOException e) { // a user who may only read; or what is damaged is told as it is read
         LOG.info("{}: not settled up to now: {}", log.name(), e.toString());
       }
     }
   }
 
-  private long copy(Log log, Link known, boolean first) throws IOException {
-    Link tip = known;
+  private long copy(Log log, @Nullable Link known, boolean first) throws IOException {
+    @Nullable Link tip = known;
     while (true) {
       var backup = new LogBackup(log.context(), to, first);
       backup.make();

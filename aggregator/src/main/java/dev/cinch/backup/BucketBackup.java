@@ -13,7 +13,6 @@ import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.layout.BucketTree;
 import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.Stored;
@@ -59,7 +58,8 @@ final class BucketBackup {
     }
     for (BucketLock.Part part : closed.lock().parts()) {
       Path name = LogLayout.lockPart(LogLayout.lock(source), part.sha256());
-      to.publish(LogLayout.lockPart(LogLayout.lock(copy), part.sha256()), document(name, part.sha256()));
+      to.publish(
+          LogLayout.lockPart(LogLayout.lock(copy), part.sha256()), document(name, part.sha256()));
     }
     to.publish(LogLayout.lock(copy), document(LogLayout.lock(source), closed.digest()));
   }
@@ -76,14 +76,11 @@ final class BucketBackup {
   private void data(Bucket bucket, LockedFile file, Path copy) throws IOException {
     Path draft;
     try (Stored in = log.storage().open(bucket, file.name(), Freshness.CACHED)) {
-      draft =
-          to.draft(
-              there.bucket(bucket), in, file.copyOffset(), file.copy(), Sha256.digest());
+      draft = to.draft(there.bucket(bucket), in, file.copyOffset(), file.copy(), Sha256.digest());
     }
     Path source = LogLayout.dataFile(log.layout().bucket(bucket), file.name());
     try (Stored in = to.open(draft)) {
-      var header =
-          new FileHeader(log.store().identity().id(), log.id(), bucket, file.name());
+      var header = new FileHeader(log.store().identity().id(), log.id(), bucket, file.name());
       var verifier = FileVerifier.ofBytes(source, header, in, () -> to.open(draft), log);
       for (Finding f : verifier.settled(file, in.size())) {
         if (f.severity() == Finding.Severity.DAMAGE) {

@@ -43,8 +43,9 @@ import java.util.TreeSet;
  * H10). Used once, by one thread.
  *
  * <p>The copy is a log that can be read, at each operation but few: where records were retired, or
- * segments expired, since the run before, those few names come one after the other that go on behind
- * the hole. A run that is killed among them leaves a copy that is restored to what it was before.
+ * segments expired, since the run before, those few names come one after the other that go on
+ * behind the hole. A run that is killed among them leaves a copy that is restored to what it was
+ * before.
  */
 @CheckReturnValue
 final class LogBackup {

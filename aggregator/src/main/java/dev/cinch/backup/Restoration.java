@@ -33,19 +33,20 @@ public final class Restoration {
   public static TreeMap<LogName, RestoredLog.Mended> restore(
       Path root, Store.Environment environment) throws IOException {
     var layout = new StoreLayout(root);
-    var raw = new Destination(environment.fs(), environment.random(), layout, StoreSettings.DEFAULT, n -> {});
+    var raw =
+        new Destination(
+            environment.fs(), environment.random(), layout, StoreSettings.DEFAULT, n -> {});
     boolean whole = raw.has(layout.settings());
-    StoreIdentity next =
-        raw.has(layout.nextSettings()) ? raw.identity(layout.nextSettings()) : null;
-    if (!whole && next == null) {
+    boolean begun = raw.has(layout.nextSettings());
+    if (!whole && !begun) {
       throw new NotAStoreException(root + " is no backup, and no store");
     }
-    StoreIdentity mine = whole ? raw.identity(layout.settings()) : next;
+    StoreIdentity mine = raw.identity(whole ? layout.settings() : layout.nextSettings());
     if (!whole && mine.backup()) {
       throw new BackupRefusedException(
           root + " is a backup that was never finished: run cinch backup again");
     }
-    if (whole && !mine.backup() && next == null) {
+    if (whole && !mine.backup() && !begun) {
       throw new BackupRefusedException(
           root + " is no backup: a copy that another tool made needs cinch close --restored");
     }
@@ -58,7 +59,7 @@ public final class Restoration {
             n -> {});
     var done = new TreeMap<LogName, RestoredLog.Mended>();
     if (whole && mine.backup()) {
-      if (next != null && next.backup()) {
+      if (begun && raw.identity(layout.nextSettings()).backup()) {
         to.remove(layout.nextSettings());
       }
       Store store = Store.open(root, environment);
@@ -74,8 +75,8 @@ public final class Restoration {
   }
 
   /**
-   * Takes out of a copy what speaks for the original alone: logs that were made while it was copied,
-   * and what instances of the lease service left beside their ceilings.
+   * Takes out of a copy what speaks for the original alone: logs that were made while it was
+   * copied, and what instances of the lease service left beside their ceilings.
    */
   public static void forgetNames(Store store) throws IOException {
     StoreContext context = store.context();

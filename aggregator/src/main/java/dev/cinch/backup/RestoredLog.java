@@ -32,6 +32,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableSet;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -65,6 +66,7 @@ public final class RestoredLog {
   private ChainPlace last = ChainPlace.START;
 
   private long removed;
+  private final Set<Path> places = new TreeSet<>();
   private @Nullable String why;
 
   /**
@@ -129,8 +131,7 @@ public final class RestoredLog {
     for (long number : records.descendingSet()) {
       go(number > last.number(), layout.record(number));
     }
-    for (Bucket bucket :
-        log.storage().buckets(last.to(), Long.MAX_VALUE, Freshness.PERMITTED)) {
+    for (Bucket bucket : log.storage().buckets(last.to(), Long.MAX_VALUE, Freshness.PERMITTED)) {
       if (backup) {
         remove(layout.bucket(bucket));
       } else {
@@ -141,6 +142,9 @@ public final class RestoredLog {
       for (String name : names(layout.intents())) {
         go(true, layout.intents().resolve(name));
       }
+    }
+    for (Path place : places) { // before anybody goes on: a power cut must not bring them back
+      storage.secure(place);
     }
     return new Mended(last.to(), removed, Optional.ofNullable(why));
   }
@@ -175,6 +179,7 @@ public final class RestoredLog {
   private void go(boolean ahead, Path file) throws IOException {
     if (ahead && storage.remove(file)) {
       removed++;
+      places.add(Objects.requireNonNull(file.getParent()));
       tell(file + " is ahead of the rest");
     }
   }
@@ -194,7 +199,7 @@ public final class RestoredLog {
         return Optional.of(c);
       } catch (DamagedException | NoSuchFileException e) {
         lacks = lacks == null ? e : lacks;
-        tell(e.getMessage());
+        tell(String.valueOf(e.getMessage()));
       }
     }
     if (records.isEmpty() && checkpoints.isEmpty() || records.contains(1L)) {
@@ -210,8 +215,8 @@ public final class RestoredLog {
   }
 
   /**
-   * The first segment behind the floor that a checkpoint allows. Where the first ones are not there,
-   * they expired while the copy was made.
+   * The first segment behind the floor that a checkpoint allows. Where the first ones are not
+   * there, they expired while the copy was made.
    */
   private long firstKept(Checkpoint c) {
     Long there = segments.higher(Math.max(0, floor(c)));
@@ -264,7 +269,7 @@ public final class RestoredLog {
         last = ChainPlace.of(next.record(), next.digest());
         digests.put(number, next.digest());
       } catch (DamagedException | NoSuchFileException e) {
-        tell(e.getMessage());
+        tell(String.valueOf(e.getMessage()));
         return;
       }
     }
@@ -277,6 +282,8 @@ public final class RestoredLog {
       go(true, bucket.resolve(name));
     }
     storage.removePlace(bucket);
+    places.remove(bucket);
+    places.add(Objects.requireNonNull(bucket.getParent()));
   }
 
   /** Whether files end before what a lock covers, and holds no copy of (rule C3). */
@@ -345,7 +352,7 @@ public final class RestoredLog {
         end = ChainPlace.of(h);
         kept = number;
       } catch (DamagedException | NoSuchFileException e) {
-        tell(e.getMessage());
+        tell(String.valueOf(e.getMessage()));
         return kept;
       }
     }
@@ -357,10 +364,11 @@ public final class RestoredLog {
    * that is not there, and later ones are. What was written after the buckets were copied may go.
    */
   private void refuseToLose(long number) throws IOException {
-    List<Bucket> there =
-        log.storage().buckets(Long.MIN_VALUE, Long.MAX_VALUE, Freshness.PERMITTED);
+    List<Bucket> there = log.storage().buckets(Long.MIN_VALUE, Long.MAX_VALUE, Freshness.PERMITTED);
     for (Bucket bucket : buckets(number)) {
-      if (!there.isEmpty() && !there.contains(bucket) && bucket.compareTo(there.get(there.size() - 1)) < 0) {
+      if (!there.isEmpty()
+          && !there.contains(bucket)
+          && bucket.compareTo(there.get(there.size() - 1)) < 0) {
         throw new DamagedException(
             layout.segment(number),
             0,

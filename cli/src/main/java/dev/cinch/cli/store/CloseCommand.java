@@ -1,7 +1,7 @@
 package dev.cinch.cli.store;
 
-import dev.cinch.backup.RestoredLog;
 import dev.cinch.backup.Restoration;
+import dev.cinch.backup.RestoredLog;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.Bucket;

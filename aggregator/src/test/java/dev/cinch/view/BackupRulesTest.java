@@ -1,0 +1,336 @@
+package dev.cinch.view;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.backup.Backup;
+import dev.cinch.backup.BackupRefusedException;
+import dev.cinch.backup.Restoration;
+import dev.cinch.bag.Log;
+import dev.cinch.bag.NoSuchLogException;
+import dev.cinch.bag.NotAStoreException;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Fault;
+import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.store.RemovedLogs;
+import dev.cinch.bag.store.StoreReplacedException;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Share;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Rule H10: a backup is whole through a time, whenever it was made and wherever it stopped. */
+class BackupRulesTest {
+  private static final Path COPY = Path.of("/copy");
+
+  /** What happened since the backup before. */
+  private enum Since {
+    /** There was none. */
+    NONE {
+      @Override
+      void happens(Rig rig) throws Exception {
+        retire(rig, 2);
+        Lines.write(rig, 4, 5);
+      }
+    },
+    WRITES {
+      @Override
+      void happens(Rig rig) throws Exception {
+        Lines.write(rig, 5, 5);
+        Lines.write(rig, 4, 30_000);
+      }
+    },
+    SEGMENTS {
+      @Override
+      void happens(Rig rig) throws Exception {
+        Lines.write(rig, 4, 5);
+        Retiring.aggregate(rig);
+      }
+    },
+    /** Records that the backup has not were retired. */
+    RETIRED {
+      @Override
+      void happens(Rig rig) throws Exception {
+        Lines.write(rig, 4, 5);
+        retire(rig, 2);
+        Lines.write(rig, 5, 5);
+      }
+    },
+    /** Segments that the backup has not expired. */
+    EXPIRED {
+      @Override
+      void happens(Rig rig) throws Exception {
+        RETIRED.happens(rig);
+        retire(rig, 1);
+        assertTrue(new Expiry(open(rig, rig.root), Duration.ZERO).run(path -> {}).moves());
+      }
+    };
+
+    abstract void happens(Rig rig) throws Exception;
+
+    private static void retire(Rig rig, int records) throws Exception {
+      for (int i = 0; i < records; i++) {
+        Lines.write(rig, 4, 5);
+      }
+      Retiring.aggregate(rig);
+      assertTrue(new Retention(open(rig, rig.root), Duration.ZERO).run().publishes());
+      rig.disk.forceAll();
+    }
+  }
+
+  private static Store.Environment here(Rig rig, StoreFs fs) {
+    return rig.environment(fs, rig.time);
+  }
+
+  private static StoreFs fs(Rig rig) {
+    return rig.disk.view(Rig.ALICE);
+  }
+
+  private static Store store(Rig rig, Path root) throws IOException {
+    return Store.open(root, here(rig, fs(rig)));
+  }
+
+  private static Log open(Rig rig, Path root) throws IOException {
+    return store(rig, root).log(Rig.JOBS);
+  }
+
+  private static Backup.Result backup(Rig rig, StoreFs fs) throws Exception {
+    Backup.Result done = new Backup(store(rig, rig.root), fs, COPY, files -> {}).run();
+    assertEquals(List.of(), done.problems());
+    return done;
+  }
+
+  private static List<String> damage(Rig rig, Path root) throws IOException {
+    var found = new ArrayList<String>();
+    StoreVerifier.verify(
+        root,
+        here(rig, fs(rig)),
+        f -> {
+          if (f.severity() != Finding.Severity.NOTE) {
+            found.add(f.toString());
+          }
+        });
+    return found;
+  }
+
+  private static Receipt append(Log log, String text) throws Exception {
+    try (LogWriter writer = log.writer(Durability.SYNC)) {
+      return writer.append(text.getBytes(StandardCharsets.UTF_8));
+    }
+  }
+
+  /** Two that are settled, and a backup of them, unless it is to be the first. */
+  private static Rig rig(Since since) throws Exception {
+    Rig rig = Retiring.rig(since.ordinal() + 1, 2);
+    if (since == Since.EXPIRED) {
+      Retiring.aggregate(rig);
+      assertTrue(new Retention(open(rig, rig.root), Duration.ZERO).run().publishes());
+    }
+    if (since != Since.NONE) {
+      Backup.Result unused = backup(rig, fs(rig));
+    }
+    return rig;
+  }
+
+  @ParameterizedTest
+  @EnumSource(Since.class)
+  void h10_hasAllThatWasSettledThroughItsInstantAndNothingElse(Since since) throws Exception {
+    Rig rig = rig(since);
+    since.happens(rig);
+    assertInstanceOf(Receipt.Committed.class, append(open(rig, rig.root), "not settled"));
+    Backup.Result done = backup(rig, fs(rig));
+    List<String> lines = Lines.settled(open(rig, rig.root));
+    assertEquals(lines, Lines.settled(open(rig, COPY)));
+    assertEquals(List.of(), damage(rig, COPY));
+    assertEquals(open(rig, rig.root).reader().settledThrough(), done.instant().orElseThrow());
+    var live = new ArrayList<String>();
+    open(rig, COPY)
+        .reader()
+        .live(Lines.MIN, Lines.MAX, m -> live.add(Lines.line(m)), (m, f, w) -> {});
+    assertEquals(lines, live);
+    assertEquals(0, backup(rig, fs(rig)).files(), "nothing is new");
+  }
+
+  /** Stops at each operation; the next run goes on, or what is there is restored. */
+  @ParameterizedTest
+  @Tag("share")
+  @EnumSource(Since.class)
+  void h10_stopsAnywhere(Since since) throws Exception {
+    for (Fault fault : List.of(Fault.CRASH_AFTER, Fault.CRASH_PARTIAL, Fault.ERROR_AFTER)) {
+      int k = 1 + Share.first(3);
+      while (stopped(since, fault, k, true) && stopped(since, fault, k, false)) {
+        k += Share.step(3);
+      }
+      assertTrue(k > 10, "no operations");
+    }
+  }
+
+  private static boolean stopped(Since since, Fault fault, int k, boolean again) throws Exception {
+    Rig rig = rig(since);
+    List<String> before = since == Since.NONE ? List.of() : Lines.settled(open(rig, COPY));
+    since.happens(rig);
+    List<String> now = Lines.settled(open(rig, rig.root));
+    var faulty = new FaultyFs(fs(rig));
+    faulty.arm(k, fault);
+    boolean told = false;
+    try {
+      told = !new Backup(store(rig, rig.root), faulty, COPY, n -> {}).run().problems().isEmpty();
+    } catch (FaultyFs.Crash | IOException e) {
+      assertTrue(faulty.fired());
+    }
+    rig.disk.powerCut();
+    String at = since + " " + fault + " " + k;
+    boolean whole = faulty.fired() && fs(rig).list(Path.of("/")).contains("copy");
+    if (!again && whole && fs(rig).list(COPY).contains(StoreLayout.SETTINGS)) {
+      if (since == Since.WRITES || since == Since.SEGMENTS) {
+        assertEquals(List.of(), damage(rig, COPY), at); // where nothing is retired, at each one
+      }
+      Object unused = Restoration.restore(COPY, here(rig, fs(rig)));
+      assertEquals(List.of(), damage(rig, COPY), at);
+      if (told && since == Since.NONE) {
+        assertThrows(NoSuchLogException.class, () -> open(rig, COPY), at);
+        return faulty.fired();
+      }
+      Log copy = open(rig, COPY);
+      List<String> there = Lines.settled(copy);
+      boolean isPrefix =
+          there.size() <= now.size() && there.equals(now.subList(0, there.size()));
+      assertTrue(there.equals(before) || isPrefix && (since == Since.EXPIRED || there.size() >= before.size()), at + there);
+      assertInstanceOf(Receipt.Committed.class, append(copy, "goes on"));
+      rig.settle(copy);
+      assertEquals(there.size() + 1, Lines.settled(copy).size());
+      assertEquals(List.of(), damage(rig, COPY), at);
+    } else if (!again && whole) {
+      assertThrows(NotAStoreException.class, () -> store(rig, COPY), at);
+    } else {
+      Backup.Result unused = backup(rig, fs(rig));
+      assertEquals(now, Lines.settled(open(rig, COPY)), at);
+      assertEquals(List.of(), damage(rig, COPY), at);
+    }
+    return faulty.fired();
+  }
+
+  @Test
+  void h10_restoringStopsAnywhere() throws Exception {
+    boolean fired = true;
+    for (int k = 1; fired; k++) {
+      Rig rig = rig(Since.RETIRED);
+      List<String> before = Lines.settled(open(rig, COPY));
+      Since.RETIRED.happens(rig);
+      var killed = new FaultyFs(fs(rig));
+      killed.before(
+          op -> {
+            if (op.is(Kind.CREATE, "floor-")
+                || op.path().toString().contains("/checkpoints/tmp-")) {
+              throw new IOException("killed");
+            }
+          });
+      Object unused = new Backup(store(rig, rig.root), killed, COPY, files -> {}).run();
+      var faulty = new FaultyFs(fs(rig));
+      faulty.arm(k, Fault.CRASH_AFTER);
+      try {
+        unused = Restoration.restore(COPY, here(rig, faulty));
+      } catch (FaultyFs.Crash e) {
+        rig.disk.powerCut();
+      }
+      fired = faulty.fired();
+      try {
+        unused = Restoration.restore(COPY, here(rig, fs(rig)));
+      } catch (BackupRefusedException e) {
+        assertTrue(e.getMessage().contains("is no backup"), e.getMessage()); // it was done
+      }
+      assertEquals(before, Lines.settled(open(rig, COPY)));
+      assertEquals(List.of(), damage(rig, COPY));
+      assertInstanceOf(Receipt.Committed.class, append(open(rig, COPY), "goes on"));
+    }
+  }
+
+  @Test
+  void h10_nobodyWritesToABackup() throws Exception {
+    Rig rig = rig(Since.WRITES);
+    assertThrows(StoreReplacedException.class, () -> rig.settle(open(rig, COPY)));
+    assertThrows(
+        StoreReplacedException.class, () -> store(rig, COPY).createLog(new LogName("other")));
+    assertInstanceOf(Receipt.Rejected.class, append(open(rig, COPY), "no"));
+    assertEquals(List.of(), damage(rig, COPY));
+  }
+
+  @Test
+  void h10_anotherStoreAndAnotherHistoryAreRefused() throws Exception {
+    Rig rig = rig(Since.WRITES);
+    Path other = Path.of("/other");
+    Store made = Store.init(other, StoreSettings.DEFAULT, here(rig, fs(rig)));
+    assertThrows(
+        BackupRefusedException.class, () -> new Backup(made, fs(rig), COPY, n -> {}).run());
+    assertThrows(
+        BackupRefusedException.class,
+        () -> new Backup(store(rig, rig.root), fs(rig), other, n -> {}).run());
+    // The store is put back to what it was, and goes on otherwise.
+    Since.WRITES.happens(rig);
+    Backup.Result unused = backup(rig, fs(rig));
+    Log log = open(rig, rig.root);
+    for (long number = 3; number <= 4; number++) {
+      for (Path file : Retiring.files(log, log.context().layout().recordGroup(0))) {
+        if (String.valueOf(file.getFileName()).startsWith("000000000" + number)) {
+          fs(rig).unlink(file);
+        }
+      }
+    }
+    assertThrows(BackupRefusedException.class, () -> backup(rig, fs(rig)));
+    Object restored = Restoration.restore(COPY, here(rig, fs(rig)));
+    assertThrows(BackupRefusedException.class, () -> backup(rig, fs(rig)));
+  }
+
+  @Test
+  void h10_whatIsCopiedIsChecked() throws Exception {
+    for (String directory : List.of("buckets", "segments", "records")) {
+      Rig rig = rig(Since.NONE);
+      Retiring.aggregate(rig);
+      Log log = open(rig, rig.root);
+      Path broken =
+          Retiring.files(log, log.context().layout().root()).stream()
+              .filter(f -> f.toString().contains("/" + directory + "/"))
+              .filter(f -> f.toString().matches(".*(\\.log|/[0-9]{10})"))
+              .findFirst()
+              .orElseThrow();
+      byte[] bytes = rig.disk.content(broken);
+      rig.disk.put(broken, bytes.length / 2, new byte[] {(byte) ~bytes[bytes.length / 2]});
+      assertEquals(
+          1,
+          new Backup(store(rig, rig.root), fs(rig), COPY, n -> {}).run().problems().size(),
+          directory);
+    }
+  }
+
+  @Test
+  void h8_ofALogThatWasRemovedTheTombstoneIsCopied() throws Exception {
+    Rig rig = rig(Since.WRITES);
+    Log log = open(rig, rig.root);
+    Object unused = log.horizon().end();
+    unused = new RemovedLogs(log.context().store()).bury(log.context());
+    unused = backup(rig, fs(rig));
+    assertThrows(dev.cinch.bag.LogRemovedException.class, () -> open(rig, COPY));
+    assertEquals(List.of(), damage(rig, COPY));
+    assertEquals(0, backup(rig, fs(rig)).files());
+  }
+}
