@@ -122,6 +122,7 @@ record Plan(
     boolean cut = expiring && expires.oneIn(3); // and the power fails
     Rng rivals = Rng.of(seed, 14);
     Rng removes = Rng.of(seed, 15);
+    Rng backs = Rng.of(seed, 17);
     Theme drawn = Theme.values()[rng.below(Theme.MAKING.ordinal())];
     Optional<Theme> theme = rng.below(5) > 1 ? Optional.of(drawn) : Optional.empty();
     boolean power = theme.equals(Optional.of(Theme.POWER));
@@ -218,6 +219,9 @@ record Plan(
       if (removes.oneIn(4)) {
         roles = with(roles, Role.REMOVER);
       }
+    }
+    if (backs.oneIn(8)) {
+      roles = with(roles, Role.BACKUP);
     }
     if (replaced || making || resuming) {
       drawn = making ? Theme.MAKING : several ? Theme.RESUMING : Theme.LEASING;

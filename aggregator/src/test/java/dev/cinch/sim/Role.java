@@ -11,7 +11,8 @@ enum Role {
   READER,
   AGGREGATOR,
   EXPIRER,
-  REMOVER;
+  REMOVER,
+  BACKUP;
 
   /** How the names of its processes begin. */
   String processName() {

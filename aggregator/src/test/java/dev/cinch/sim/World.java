@@ -110,6 +110,7 @@ final class World {
       case AGGREGATOR -> new AggregatorActor(this, mine);
       case EXPIRER -> new ExpirerActor(this, mine);
       case REMOVER -> new RemoverActor(this, mine);
+      case BACKUP -> new BackupActor(this, mine);
     };
   }
 

@@ -80,6 +80,9 @@ final class JsonOutputTest {
       lines("cinch status", shared.cinch.run("status", "--json", "--server=" + uri).ended(3));
     }
     cell();
+    String backup = temp.resolve("backup").toString();
+    lines("cinch backup", cinch.run("backup", "--json", backup).ended(0));
+    lines("cinch backup", cinch.run("backup", "--json", "--restore", backup).ended(0));
     Cinch elsewhere = new Cinch();
     String store = temp.resolve("other").toString();
     lines("cinch init", elsewhere.run("init", "--json", store).ended(0));

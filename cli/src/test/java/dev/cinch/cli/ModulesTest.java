@@ -44,9 +44,10 @@ class ModulesTest {
   private static final String LEASE = "dev.cinch.lease..";
   private static final String BAG = "dev.cinch.bag..";
   private static final String VIEW = "dev.cinch.view..";
+  private static final String BACKUP = "dev.cinch.backup..";
   private static final String CLI = "dev.cinch.cli..";
 
-  private static final String[] LIBRARIES = {LEASE, BAG, VIEW};
+  private static final String[] LIBRARIES = {LEASE, BAG, VIEW, BACKUP};
 
   private static JavaClasses all;
 
@@ -74,7 +75,7 @@ class ModulesTest {
             .resideInAPackage(LEASE)
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage(BAG, VIEW, CLI));
+            .resideInAnyPackage(BAG, VIEW, BACKUP, CLI));
   }
 
   /**
@@ -107,7 +108,7 @@ class ModulesTest {
             .resideInAPackage(BAG)
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage(VIEW, CLI));
+            .resideInAnyPackage(VIEW, BACKUP, CLI));
   }
 
   @Test
@@ -115,7 +116,7 @@ class ModulesTest {
     holds(
         noClasses()
             .that()
-            .resideInAPackage(VIEW)
+            .resideInAnyPackage(VIEW, BACKUP)
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage(CLI));
@@ -126,7 +127,7 @@ class ModulesTest {
     holds(
         noClasses()
             .that()
-            .resideInAnyPackage(BAG, VIEW)
+            .resideInAnyPackage(BAG, VIEW, BACKUP)
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage("dev.cinch.lease.http..", "dev.cinch.lease.memory.."));
@@ -152,7 +153,7 @@ class ModulesTest {
     holds(
         noClasses()
             .that()
-            .resideInAnyPackage(LEASE, BAG, VIEW)
+            .resideInAnyPackage(LEASE, BAG, VIEW, BACKUP)
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage("picocli..", "ch.qos.logback.."));

@@ -58,7 +58,7 @@ public final class UnrecordedLocks {
                 "neither: the records from number "
                     + number
                     + " on are missing; restore them, or go on with close --restored where this is a"
-                    + " copy that was made of buckets/ after horizon/"));
+                    + " copy"));
       }
     }
   }

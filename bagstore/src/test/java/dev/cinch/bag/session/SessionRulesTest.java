@@ -362,6 +362,24 @@ class SessionRulesTest extends SessionRig {
     }
   }
 
+  /** As in a store that was restored: its service knows of no lease that they were written under. */
+  @Test
+  void whatStandsAboveAllThatTheServiceKnowsIsSettledToo() throws Exception {
+    Store a = store("a");
+    long last;
+    try (Session session = Session.open(a, service, "a")) {
+      session.acquire(NAMES, LEASE);
+      last = committed(session.append(a.log(Rig.JOBS), bytes("m"))).timestamp();
+    }
+    Store b = store("b");
+    try (Session session = Session.open(b, serve(key, rig.time, b, 7), "b")) {
+      session.acquire(NAMES, LEASE);
+      long end = session.settleEarlier(b.log(Rig.JOBS));
+      assertTrue(end > last);
+      assertEquals(end, b.log(Rig.JOBS).reader().settledThrough());
+    }
+  }
+
   @Test
   void l2_releaseWaitsForEveryVerdict() throws Exception {
     var fs = new FaultyFs(rig.disk.view(Rig.ALICE));

@@ -123,7 +123,7 @@ public final class BackupCommand implements Callable<Integer> {
                 result.files(),
                 Words.bytes(result.bytes())),
         line -> {
-          line.text("backup", root.toString());
+          line.text("type", "backup").text("directory", root.toString());
           if (instant.isPresent()) {
             line.time("through", instant.getAsLong());
           }
@@ -140,7 +140,7 @@ public final class BackupCommand implements Callable<Integer> {
                 ? ": nothing was settled yet"
                 : ": whole through " + Moment.text(through)),
         line -> {
-          line.text("log", log.toString());
+          line.text("type", "log").text("log", log.toString());
           if (through > Long.MIN_VALUE) {
             line.time("through", through);
           }
@@ -181,7 +181,7 @@ public final class BackupCommand implements Callable<Integer> {
                             + " later: start one %s or more after the original's server ended.")
                         .formatted(Moment.text(known.getAsLong()), Words.span(longest))),
         line -> {
-          line.text("restored", root.toString());
+          line.text("type", "restored").text("directory", root.toString());
           if (known.isPresent()) {
             line.time("leasesThrough", known.getAsLong());
           }
