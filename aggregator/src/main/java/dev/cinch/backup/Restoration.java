@@ -5,14 +5,13 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.ListedLog;
-import dev.cinch.bag.layout.ServiceNames.CeilingName;
-import dev.cinch.bag.layout.ServiceNames.SignedName;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreIdentity;
+import dev.cinch.bag.store.StoreLastWords;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -87,12 +86,7 @@ public final class Restoration {
         boolean unused = context.storage().remove(layout.logName(listed));
       }
     }
-    for (String name : context.storage().listIfThere(layout.ceilings(), Freshness.PERMITTED)) {
-      SignedName signed = SignedName.parse(name).orElse(null);
-      if (signed != null && CeilingName.parse(signed.base()).isEmpty()) { // rule L19
-        context.storage().removeQuietly(layout.ceilings().resolve(name));
-      }
-    }
+    StoreLastWords.removeAll(context); // later servers of the original are not in it
   }
 
   /** Whether a log has neither an identity, nor a tombstone, nor anything that says it had one. */

@@ -51,6 +51,9 @@ final class JsonOutputTest {
       lines("cinch close", cinch.run("close", "--through", "-1m", "--json").ended(0));
       cinch.settle("jobs");
       marked(cinch, 0, false, "--log=jobs", "--from=2026-01-01");
+      String backup = temp.resolve("backup").toString();
+      lines("cinch backup", cinch.run("backup", "--json", backup).ended(0));
+      lines("cinch backup", cinch.run("backup", "--json", "--restore", backup).ended(0));
       cinch.run("close", "--wait", "--now").ended(0);
       marked(cinch, 0, false, "--log=jobs", "--log=old");
       lines("cinch view cat", cinch.run("view", "cat", "--log=jobs", "--json").ended(0));
@@ -80,9 +83,6 @@ final class JsonOutputTest {
       lines("cinch status", shared.cinch.run("status", "--json", "--server=" + uri).ended(3));
     }
     cell();
-    String backup = temp.resolve("backup").toString();
-    lines("cinch backup", cinch.run("backup", "--json", backup).ended(0));
-    lines("cinch backup", cinch.run("backup", "--json", "--restore", backup).ended(0));
     Cinch elsewhere = new Cinch();
     String store = temp.resolve("other").toString();
     lines("cinch init", elsewhere.run("init", "--json", store).ended(0));

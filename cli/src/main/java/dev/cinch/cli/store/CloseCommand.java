@@ -8,7 +8,6 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.InWords;
-import dev.cinch.bag.store.StoreLastWords;
 import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.cli.base.Complaints;
 import dev.cinch.cli.base.Converters.Moment;
@@ -126,9 +125,6 @@ public final class CloseCommand implements Callable<Integer> {
     @Nullable ShardRouter client = server.isGiven() ? server.client() : null;
     Store opened = store.open();
     logs.check(opened); // a wrong name is told at once, also with --every
-    if (restored) {
-      StoreLastWords.removeAll(opened.context()); // later servers of the original are not in it
-    }
     TimeSource time = opened.context().time();
     var complaints = new Complaints(io, spec, time::monotonicNanos);
     var closing =
