@@ -104,7 +104,10 @@ class RestoredLogTest {
     horizon.settleRestored();
     rig.time.advanceNanos(
         2 * log.context().bucketWidth() + log.context().store().settings().graceNanos());
-    unused = horizon.advance(horizon.written(), OptionalLong.empty());
+    long written = horizon.written();
+    if (written > Long.MIN_VALUE) {
+      unused = horizon.advance(written, OptionalLong.empty());
+    }
   }
 
   private static List<String> damage(Rig rig) throws IOException {
