@@ -133,6 +133,7 @@ public final class Backup {
         problems.add(new Problem(log.name(), e));
         if (first) { // half of a log is none, in what is a store in a moment
           to.remove(there.logName(new ListedLog(log.name(), log.id())));
+          to.secure(there.logNames());
           to.removeAll(there.log(log.name()).root());
         }
       }

@@ -220,6 +220,11 @@ final class Destination {
     }
   }
 
+  /** Makes durable what was made or removed in a directory. */
+  void secure(Path directory) throws IOException {
+    fs.forceDirectory(directory);
+  }
+
   /** Removes a directory with all that is in it. */
   void removeAll(Path directory) throws IOException {
     List<String> names = fs.list(directory);
@@ -234,5 +239,6 @@ final class Destination {
     }
     fs.rmdir(directory);
     made.remove(directory);
+    secure(Fresh.parent(directory));
   }
 }
