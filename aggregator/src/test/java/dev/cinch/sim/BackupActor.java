@@ -21,7 +21,7 @@ final class BackupActor extends Actor {
 
   BackupActor(World world, Rng rng) {
     super(world, rng);
-    this.disk = 
+    this.disk =
         new MemoryFs(
             new JudgesTime(
                 world.scheduler, new SimMachine("backup", 0, world.scheduler, 0, 0, 0, 0L)));

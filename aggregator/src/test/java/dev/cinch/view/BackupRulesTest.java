@@ -213,9 +213,11 @@ class BackupRulesTest {
       }
       Log copy = open(rig, COPY);
       List<String> there = Lines.settled(copy);
-      boolean isPrefix =
-          there.size() <= now.size() && there.equals(now.subList(0, there.size()));
-      assertTrue(there.equals(before) || isPrefix && (since == Since.EXPIRED || there.size() >= before.size()), at + there);
+      boolean isPrefix = there.size() <= now.size() && there.equals(now.subList(0, there.size()));
+      assertTrue(
+          there.equals(before)
+              || isPrefix && (since == Since.EXPIRED || there.size() >= before.size()),
+          at + there);
       assertInstanceOf(Receipt.Committed.class, append(copy, "goes on"));
       rig.settle(copy);
       assertEquals(there.size() + 1, Lines.settled(copy).size());

@@ -84,8 +84,8 @@ public final class HorizonAdvance {
 
   /**
    * From now on settles also what locks say that neither a record nor an intent reaches (rule H7):
-   * only for a copy of a store, mended before (rule H10). In a store that has
-   * lost its records it makes another history than the one that others may know.
+   * only for a copy of a store, mended before (rule H10). In a store that has lost its records it
+   * makes another history than the one that others may know.
    */
   public void settleRestored() {
     restored = true;

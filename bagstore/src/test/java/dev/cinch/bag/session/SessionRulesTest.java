@@ -362,7 +362,9 @@ class SessionRulesTest extends SessionRig {
     }
   }
 
-  /** As in a store that was restored: its service knows of no lease that they were written under. */
+  /**
+   * As in a store that was restored: its service knows of no lease that they were written under.
+   */
   @Test
   void whatStandsAboveAllThatTheServiceKnowsIsSettledToo() throws Exception {
     Store a = store("a");
