@@ -23,6 +23,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -218,8 +219,21 @@ class CloseRulesTest {
     rig.settle(alice());
     StoreFs fs = rig.disk.view(Rig.ALICE);
     assertThrows(AccessDeniedException.class, () -> fs.overwrite(file));
-    Path entry = file.resolveSibling("entry");
-    assertThrows(AccessDeniedException.class, () -> fs.create(entry, 0644));
+  }
+
+  /** Whoever retires a bucket is seldom the one that closed it. */
+  @Test
+  void c5_whateverOneUserClosedAnotherOneMayRemove() throws Exception {
+    Path file = append(alice().writer(Durability.SYNC), "one", 0);
+    Path bucket = Objects.requireNonNull(file.getParent());
+    int open = rig.disk.view(0).status(bucket).mode();
+    rig.settle(alice());
+    assertEquals(open, rig.disk.view(0).status(bucket).mode());
+    StoreFs fs = rig.disk.view(Rig.BOB);
+    for (String name : fs.list(bucket)) {
+      fs.unlink(bucket.resolve(name));
+    }
+    fs.rmdir(bucket);
   }
 
   @Test

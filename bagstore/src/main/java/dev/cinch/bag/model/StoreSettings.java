@@ -317,9 +317,4 @@ public record StoreSettings(
   public int closedFileMode() {
     return fileMode & ~0222;
   }
-
-  /** The mode of a directory in which nobody creates any more. */
-  public int closedDirectoryMode() {
-    return directoryMode & ~0222;
-  }
 }

@@ -9,8 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Write-protects what is closed: a courtesy to honest tools. Safety does not rest on it, so a
- * refusal is no error (rule C5). Thread-safe.
+ * Write-protects the data files of what is closed: a courtesy to honest tools. Safety does not rest
+ * on it, so a refusal is no error. Directories stay the group's to write, for whoever retires them
+ * is seldom the one that closed them (rule C5). Thread-safe.
  */
 final class BucketProtection {
   private static final Logger LOG = LoggerFactory.getLogger(BucketProtection.class);
@@ -29,20 +30,31 @@ final class BucketProtection {
   }
 
   void file(Path path) {
-    makeReadOnly(path, store.settings().closedFileMode());
+    try {
+      fs.chmod(path, store.settings().closedFileMode());
+    } catch (ForeignEntryException e) {
+      if (e.isFile()) { // read all the same: a backup may have linked it
+        LOG.warn("{}", e.getMessage());
+      }
+    } catch (IOException e) {
+      LOG.debug("{}: left writable: {}", path, e.toString());
+    }
   }
 
   /**
-   * Makes a bucket read-only in a later tick of the server's clock than that in which the lock was
-   * linked. A client that looked just before the link would else believe for ever that there is
-   * none: its kernel goes by the directory's change time, and where nobody can make an entry that
-   * never changes again (rule N2).
+   * Changes a bucket, where other machines may look, in a later tick of the server's clock than
+   * that in which the lock was linked. A client that looked just before the link would else believe
+   * for ever that there is none: its kernel goes by the directory's change time, and its user may
+   * not be permitted to make an entry, which changes that (rule N2).
    */
   void closed(Path directory) {
-    makeReadOnly(directory, store.settings().closedDirectoryMode());
     try {
+      if (fs.isLocal(directory)) {
+        return;
+      }
+      change(directory);
       for (long pause = SHORTEST_TICK_NANOS;
-          pause <= LONGEST_TICK_NANOS && !fs.isLocal(directory) && isOfItsTick(directory);
+          pause <= LONGEST_TICK_NANOS && isOfItsTick(directory);
           pause *= 2) {
         store.time().sleepNanos(pause);
         change(directory);
@@ -54,10 +66,10 @@ final class BucketProtection {
     }
   }
 
-  /** Where its mode is another user's to set, by an entry of one's own. */
+  /** Gives it its own mode once more, or where that is another user's to set makes an entry. */
   private void change(Path directory) throws IOException {
     try {
-      fs.chmod(directory, store.settings().closedDirectoryMode());
+      fs.chmod(directory, store.directoryMode());
     } catch (IOException e) {
       store.fresh().change(directory);
     }
@@ -66,17 +78,5 @@ final class BucketProtection {
   private boolean isOfItsTick(Path directory) throws IOException {
     long linked = fs.status(LogLayout.lock(directory)).changeTime();
     return fs.status(directory).changeTime() == linked;
-  }
-
-  private void makeReadOnly(Path path, int mode) {
-    try {
-      fs.chmod(path, mode);
-    } catch (ForeignEntryException e) {
-      if (e.isFile()) { // read all the same: a backup may have linked it
-        LOG.warn("{}", e.getMessage());
-      }
-    } catch (IOException e) {
-      LOG.debug("{}: left writable: {}", path, e.toString());
-    }
   }
 }
