@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -43,6 +44,8 @@ public final class RemovedLogFiles {
    * @param really false: changes nothing
    * @param each told of every file that goes, or went
    * @return how many these are; 0 also of a log that was not removed
+   * @throws RetireBlockedException if this user may not delete all of it; the rest was deleted, and
+   *     counts as stale files there
    */
   public long delete(LogName name, boolean really, Consumer<Path> each) throws IOException {
     var removals = new RemovedLogs(store);
@@ -90,6 +93,7 @@ public final class RemovedLogFiles {
       }
       sweep.directory(groups);
     }
+    sweep.obstacles.complain(new Retention.Plan(Optional.empty(), false, 0, 0, sweep.files));
     return sweep.files;
   }
 
@@ -110,6 +114,7 @@ public final class RemovedLogFiles {
   private final class Sweep {
     private final boolean really;
     private final Consumer<Path> each;
+    private final Obstacles obstacles = new Obstacles(storage);
     private long files;
 
     Sweep(boolean really, Consumer<Path> each) {
@@ -136,9 +141,13 @@ public final class RemovedLogFiles {
     }
 
     void file(Path file) throws IOException {
-      if (!really || storage.remove(file)) { // else somebody else was faster
-        files++;
-        each.accept(file);
+      try {
+        if (!really || storage.remove(file)) { // else somebody else was faster
+          files++;
+          each.accept(file);
+        }
+      } catch (IOException e) {
+        obstacles.add(e, file);
       }
     }
 

@@ -102,7 +102,9 @@ public final class Retention {
     }
     List<Path> stale = stale();
     stale.forEach(each);
-    return new Plan(line, due.isPresent(), retired.buckets(), retired.records(), stale.size());
+    var plan = new Plan(line, due.isPresent(), retired.buckets(), retired.records(), stale.size());
+    retired.obstacles().complain(plan);
+    return plan;
   }
 
   /**
@@ -142,12 +144,35 @@ public final class Retention {
       try {
         removed += storage.remove(file) ? 1 : 0;
       } catch (IOException e) {
-        LOG.debug("{}: stays: {}", file, e.toString()); // for a later run, or not ours
+        retired.obstacles().add(e, file);
       }
     }
     var done = new Plan(line, due.isPresent(), retired.buckets(), retired.records(), removed);
-    retired.complain(done);
+    retired.obstacles().complain(done);
     return done;
+  }
+
+  /**
+   * What an earlier run was to remove and could not, or no run by another user can. Changes
+   * nothing.
+   */
+  public Optional<RetireBlockedException> blocked() throws IOException {
+    Optional<ChainPlace> line = chain.checkpoint().map(ChainPlace::of);
+    var retired = new RetiredTree(log, path -> {}, false);
+    if (line.isPresent()) {
+      long cutoff = log.store().now() - STALE_NANOS;
+      ChainPlace earlier = null;
+      for (String name : storage.list(log.layout().checkpoints(), Freshness.CACHED)) {
+        OptionalLong number = Numbered.parse(name);
+        if (number.isPresent()
+            && (earlier == null || number.getAsLong() > earlier.number())
+            && changedBefore(log.layout().checkpoints().resolve(name), cutoff)) {
+          earlier = ChainPlace.of(chain.readCheckpoint(number.getAsLong()));
+        }
+      }
+      retired.look(line.get(), earlier, cutoff);
+    }
+    return retired.obstacles().complaint(new Plan(line, false, 0, 0, 0));
   }
 
   /** The segment to retire up to; empty if no further one's retention time is over. */

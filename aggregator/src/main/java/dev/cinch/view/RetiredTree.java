@@ -1,7 +1,5 @@
 package dev.cinch.view;
 
-import static java.util.Objects.requireNonNull;
-
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.ChainPlace;
@@ -30,9 +28,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Removes, or counts, what a checkpoint retires and what still stands: bucket directories that end
- * at or before it, records below it. That includes what late writers and closers made again. One
- * directory's names are held at a time. Used once, by one thread.
+ * Removes, counts or looks at what a checkpoint retires and what still stands: bucket directories
+ * that end at or before it, records below it. That includes what late writers and closers made
+ * again. One directory's names are held at a time. Used once, by one thread.
  */
 @CheckReturnValue
 public final class RetiredTree {
@@ -42,12 +40,9 @@ public final class RetiredTree {
   private final StoreStorage storage;
   private final Consumer<Path> each;
   private final boolean really;
+  private final Obstacles obstacles;
   private long buckets;
   private long records;
-  private long blocked;
-  private @Nullable Path blockedAt;
-  private int blockedOwner;
-  private @Nullable IOException blockedWhy;
 
   /**
    * @param each told of every bucket directory and record that goes
@@ -58,6 +53,11 @@ public final class RetiredTree {
     this.storage = log.documents();
     this.each = each;
     this.really = really;
+    this.obstacles = new Obstacles(storage);
+  }
+
+  Obstacles obstacles() {
+    return obstacles;
   }
 
   long buckets() {
@@ -97,6 +97,51 @@ public final class RetiredTree {
     retireRecords(line.number());
   }
 
+  /**
+   * Looks for what gc can't remove: buckets that one user keeps to himself, or in which something
+   * stands that is not ours, and whatever has been behind an earlier checkpoint for long.
+   *
+   * @param line of the last checkpoint
+   * @param earlier of one behind which nothing should stand any more; null: there is none
+   * @param since what changed later may have been made again by a late writer
+   */
+  void look(ChainPlace line, @Nullable ChainPlace earlier, long since) throws IOException {
+    boolean unused =
+        new BucketTree(log.layout(), log.bucketWidth())
+            .walk(
+                Long.MIN_VALUE,
+                line.to(),
+                (directory, end, width) -> names(directory),
+                bucket -> {
+                  if (bucket.end() <= line.to()) {
+                    boolean old = earlier != null && bucket.end() <= earlier.to();
+                    look(log.layout().bucket(bucket), old, since);
+                  }
+                  return true;
+                });
+  }
+
+  private void look(Path directory, boolean old, long since) throws IOException {
+    try {
+      if (storage.isKept(directory)) {
+        obstacles.addPlace(new AccessDeniedException(directory.toString()), directory);
+        return;
+      }
+      for (String name : names(directory)) {
+        if (!LogLayout.MARKS.contains(name) && !isOurs(name)) {
+          Path file = directory.resolve(name);
+          obstacles.add(ForeignEntryException.notOurs(file), file);
+          return;
+        }
+      }
+      if (old && storage.changedAt(directory) < since) {
+        obstacles.addPlace(new IOException("it was to go a day ago; see what gc says"), directory);
+      }
+    } catch (NoSuchFileException e) {
+      LOG.debug("{}: somebody has retired it", directory);
+    }
+  }
+
   /** Another gc may have removed a directory since its parent was listed. */
   private List<String> names(Path directory) throws IOException {
     try {
@@ -105,8 +150,10 @@ public final class RetiredTree {
       return List.of();
     } catch (ForeignEntryException e) {
       foreign(e); // what stands in its place is not entered (rule N7)
-      return List.of();
+    } catch (IOException e) {
+      obstacles.addPlace(e, directory);
     }
+    return List.of();
   }
 
   private void retireRecords(long number) throws IOException {
@@ -149,45 +196,19 @@ public final class RetiredTree {
   private boolean removeRecord(Path file) throws IOException {
     try {
       return !really || remove(file);
-    } catch (AccessDeniedException e) {
-      blocked(requireNonNull(file.getParent()), e);
     } catch (ForeignEntryException e) {
       foreign(e);
+    } catch (IOException e) {
+      obstacles.add(e, file);
     }
     return false;
   }
 
-  private void foreign(ForeignEntryException e) {
-    if (really && blocked++ == 0) {
-      blockedWhy = e;
+  private void foreign(ForeignEntryException e) throws IOException {
+    if (really) {
+      obstacles.add(e, e.path());
     } else {
-      LOG.warn("{}", e.getMessage()); // the first one is thrown
-    }
-  }
-
-  /** What one user may not remove keeps nothing else. */
-  private void blocked(Path directory, IOException e) throws IOException {
-    int owner;
-    try {
-      owner = storage.owner(directory);
-    } catch (NoSuchFileException gone) {
-      return; // somebody who may has retired it since
-    }
-    if (blocked++ == 0) {
-      blockedAt = directory;
-      blockedOwner = owner;
-      blockedWhy = e;
-    }
-  }
-
-  void complain(Retention.Plan done) throws RetireBlockedException {
-    Path at = blockedAt;
-    IOException why = blockedWhy;
-    if (why instanceof ForeignEntryException e) {
-      throw new RetireBlockedException(e, blocked - 1, done);
-    }
-    if (at != null && why != null) {
-      throw new RetireBlockedException(at, blockedOwner, blocked - 1, done, why);
+      LOG.warn("{}", e.getMessage());
     }
   }
 
@@ -197,15 +218,23 @@ public final class RetiredTree {
    */
   private void retire(Path directory) throws IOException {
     try {
+      if (really) {
+        makeWritable(directory);
+      }
+      List<String> names;
+      try {
+        names = storage.list(directory, Freshness.CACHED);
+      } catch (AccessDeniedException e) {
+        obstacles.addPlace(e, directory);
+        return;
+      }
       if (!really) {
-        List<String> unused = storage.list(directory, Freshness.CACHED);
         buckets++;
         each.accept(directory);
         return;
       }
-      makeWritable(directory);
       boolean stays = false;
-      for (String name : storage.list(directory, Freshness.CACHED)) {
+      for (String name : names) {
         Path file = directory.resolve(name);
         if (!LogLayout.MARKS.contains(name)) {
           stays |= !removeOurs(file, name);
@@ -224,13 +253,10 @@ public final class RetiredTree {
     } catch (DirectoryNotEmptyException e) {
       LOG.info(
           "{}: a late writer came back, or has a file open; the next run retires it", directory);
-    } catch (AccessDeniedException e) {
-      if (!really) {
-        throw e;
-      }
-      blocked(directory, e);
     } catch (ForeignEntryException e) {
       foreign(e);
+    } catch (IOException e) {
+      obstacles.add(e, LogLayout.lock(directory));
     }
   }
 
@@ -280,8 +306,6 @@ public final class RetiredTree {
     try {
       boolean unused = storage.remove(file); // or another run, or an earlier one, was here
       return true;
-    } catch (AccessDeniedException e) {
-      throw e;
     } catch (FileSystemException e) {
       if (!LogLayout.isHeldOpen(String.valueOf(file.getFileName()))) {
         throw e;

@@ -180,8 +180,11 @@ public interface StoreStorage {
    */
   void removePlace(Path place) throws IOException;
 
-  /** The user who may remove what is in a place, as a number. */
+  /** The owner of a place, as a number. */
   int owner(Path place) throws IOException;
+
+  /** Whether its owner alone may remove what is in a place, where users of the store share it. */
+  boolean isKept(Path place) throws IOException;
 
   /** Patience with something that looks missing in a place. */
   Patience patience(Path place);

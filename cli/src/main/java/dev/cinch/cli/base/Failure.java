@@ -127,6 +127,16 @@ public record Failure(int code, String line) {
         + whoMay(directory);
   }
 
+  /** What gc leaves, in one line: where, why, whose it is, and the remedy. */
+  public static String line(RetireBlockedException.Kept kept) {
+    Optional<PosixFileAttributes> there =
+        kept.isDenied() ? attributes(kept.at()) : Optional.empty();
+    return kept.line()
+        + there
+            .map(a -> "; it is " + owner(a) + ": run gc as " + a.owner().getName() + " or as root")
+            .orElse("");
+  }
+
   /** Was it denied to make it? Else the file itself denies something. */
   private static boolean isToBeMade(Path file, Path directory) {
     return Files.notExists(file, LinkOption.NOFOLLOW_LINKS) && !Files.isWritable(directory);

@@ -40,7 +40,7 @@ final class NagiosCheck {
   private static int code(StoreReport.Kind kind) {
     return switch (kind) {
       case DAMAGE, UNREADABLE, DISK, SERVER -> 2;
-      case CLOSER, INTENT, CLOCK -> 1;
+      case CLOSER, INTENT, GC, CLOCK -> 1;
     };
   }
 

@@ -19,6 +19,8 @@ import dev.cinch.cli.base.Words;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.http.ServerAddresses;
+import dev.cinch.view.Retention;
+import dev.cinch.view.RetireBlockedException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
@@ -70,6 +72,7 @@ record StoreReport(
     DISK,
     CLOSER,
     INTENT,
+    GC,
     CLOCK,
     SERVER
   }
@@ -292,6 +295,24 @@ record StoreReport(
       }
       logs.add(new LogLine(name, status));
       judge(name, status, at, attention);
+      judgeRetired(name, attention);
+    }
+
+    /** What gc can't remove. */
+    private void judgeRetired(LogName name, List<Attention> attention) {
+      try {
+        Optional<RetireBlockedException> blocked =
+            new Retention(store.log(name), Duration.ZERO).blocked();
+        if (blocked.isPresent()) {
+          RetireBlockedException.Kept first = blocked.get().kept().get(0);
+          long others = blocked.get().kept().size() - 1 + blocked.get().others();
+          String more = others == 0 ? "" : ", and " + Words.count(others) + " more";
+          String why = "gc was to delete what is still there: " + Failure.line(first) + more;
+          attention.add(new Attention(Kind.GC, name, why));
+        }
+      } catch (IOException e) {
+        LOG.debug("{}: what is retired could not be looked at", name, e); // verify and gc tell
+      }
     }
 
     private void judge(LogName name, LogStatus status, long at, List<Attention> attention) {

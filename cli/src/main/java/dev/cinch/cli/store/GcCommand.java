@@ -5,12 +5,14 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.store.StoreEnds;
 import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.LogsOption;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.StoreOptions;
+import dev.cinch.cli.base.Words;
 import dev.cinch.cli.read.Deletions;
 import dev.cinch.cli.read.OldMessages;
 import dev.cinch.view.RemovedLogFiles;
@@ -26,7 +28,9 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** Retires buckets and records (section 10). */
 @Command(
@@ -42,6 +46,7 @@ public final class GcCommand implements Callable<Integer> {
   private final Io io;
   private long deleted;
 
+  @Spec CommandSpec command;
   @Mixin StoreOptions store;
   @Mixin LogsOption logs;
 
@@ -79,9 +84,9 @@ public final class GcCommand implements Callable<Integer> {
       StoreEnds.removeOld(opened.context());
     }
     try (Output out = io.output()) {
-      int code = logs.each(opened, io, out, log -> retire(log, out));
+      int code = logs.each(opened, out, this::tell, log -> retire(log, out));
       if (logs.log == null) {
-        removed(opened, out);
+        code = ExitCode.worse(code, removed(opened, out));
       }
       if (io.terminal() && code == ExitCode.GOOD && out.isUnused()) {
         io.say(
@@ -93,10 +98,34 @@ public final class GcCommand implements Callable<Integer> {
     }
   }
 
-  private void removed(Store opened, Output out) throws IOException {
+  /** Tells what stays in a log, each with its remedy. */
+  private int tell(LogName log, Exception e) {
+    if (!(e instanceof RetireBlockedException blocked)) {
+      return io.told(command, e);
+    }
+    int code = ExitCode.GOOD;
+    for (RetireBlockedException.Kept kept : blocked.kept()) {
+      io.say("cinch gc", Failure.line(kept));
+      code = ExitCode.worse(code, Failure.of(kept.why()).code());
+    }
+    if (blocked.others() > 0) {
+      io.say("cinch gc", log + ": and " + Words.count(blocked.others()) + " more stay");
+    }
+    return code;
+  }
+
+  private int removed(Store opened, Output out) throws IOException {
     var files = new RemovedLogFiles(opened);
+    int code = ExitCode.GOOD;
     for (LogName name : opened.freshLogs()) {
-      long count = files.delete(name, !deletions.dryRun, path -> {});
+      long gone;
+      try {
+        gone = files.delete(name, !deletions.dryRun, path -> {});
+      } catch (RetireBlockedException e) {
+        gone = e.done().stale();
+        code = ExitCode.worse(code, tell(name, e));
+      }
+      long count = gone;
       if (count > 0) {
         deletions.print(
             out,
@@ -106,32 +135,36 @@ public final class GcCommand implements Callable<Integer> {
             line -> line.number("files", count));
       }
     }
+    return code;
   }
 
   private void retire(Log log, Output out) throws IOException {
     var keeper = new Retention(log, retention);
+    RetireBlockedException stays = null;
     Retention.Plan plan;
-    if (deletions.dryRun) {
-      List<Path> paths = new ArrayList<>();
-      plan = keeper.plan(paths::add);
-      deletions.paths(out, paths);
-    } else {
-      var progress = new Progress(io);
-      try {
-        plan = keeper.run(path -> progress.show(++deleted, " buckets and records deleted"));
-      } catch (RetireBlockedException e) {
-        print(log, e.done(), out);
-        throw e;
-      } finally {
-        progress.end();
-      }
+    List<Path> paths = new ArrayList<>();
+    var progress = new Progress(io);
+    try {
+      plan =
+          deletions.dryRun
+              ? keeper.plan(paths::add)
+              : keeper.run(path -> progress.show(++deleted, " buckets and records deleted"));
+    } catch (RetireBlockedException e) {
+      plan = e.done();
+      stays = e;
+    } finally {
+      progress.end();
     }
+    deletions.paths(out, paths);
     print(log, plan, out);
     if (keep != null) {
       OptionalLong blocked = OldMessages.expire(log, keep, deletions, out);
       if (blocked.isPresent()) {
         OldMessages.tellBlocked(log, blocked.getAsLong(), io, "cinch gc");
       }
+    }
+    if (stays != null) {
+      throw stays;
     }
   }
 

@@ -250,6 +250,11 @@ public final class MemoryStore implements StoreStorage {
   }
 
   @Override
+  public boolean isKept(Path place) {
+    return false;
+  }
+
+  @Override
   public int owner(Path place) {
     return 0;
   }

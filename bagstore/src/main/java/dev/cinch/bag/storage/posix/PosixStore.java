@@ -55,6 +55,7 @@ public record PosixStore(
 
   private static final Logger LOG = LoggerFactory.getLogger(PosixStore.class);
   private static final int GROUP_WRITE = 0020;
+  private static final int STICKY = 01000;
 
   /**
    * The directory of a store, for what works on files.
@@ -331,6 +332,13 @@ public record PosixStore(
   @Override
   public int owner(Path place) throws IOException {
     return fs.status(place).uid();
+  }
+
+  /** A bucket that an earlier version closed is; so is a place with the sticky bit. */
+  @Override
+  public boolean isKept(Path place) throws IOException {
+    return (directoryMode() & GROUP_WRITE) != 0
+        && (fs.status(place).mode() & (GROUP_WRITE | STICKY)) != GROUP_WRITE;
   }
 
   @Override
