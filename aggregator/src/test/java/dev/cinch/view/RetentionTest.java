@@ -24,11 +24,9 @@ import dev.cinch.bag.fs.FaultyFs.Op;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.storage.posix.PosixStore;
-import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.Share;
 import java.io.ByteArrayOutputStream;
@@ -386,30 +384,6 @@ class RetentionTest {
         op -> op.kind() == Kind.STATUS && op.path().startsWith(buckets),
         () -> assertEquals(2, new Retention(open(rig), HOUR).run().buckets()));
     assertEquals(0, new Retention(bob, HOUR).run().buckets());
-    assertEquals(List.of(), inBuckets(bob));
-    assertEquals(expected, Lines.settled(bob));
-  }
-
-  @Test
-  void whatOneUserMayNotRemoveKeepsNothingElseAndIsNamedWithItsOwner() throws Exception {
-    Rig rig = rig(16, 2);
-    LogWriter bobs = rig.open(rig.disk.view(Rig.BOB)).writer(Durability.SYNC);
-    Lines.append(bobs, "in a bucket of his own");
-    bobs.close();
-    rig.settle(open(rig));
-    aggregate(rig);
-    List<String> expected = Lines.settled(open(rig));
-    rig.time.advanceMs(7_200_000);
-    Log bob = rig.open(rig.disk.view(Rig.BOB));
-    var e = assertThrows(RetireBlockedException.class, () -> new Retention(bob, HOUR).run());
-    String message = String.valueOf(e.getMessage());
-    assertTrue(message.startsWith(bob.context().layout().buckets() + "/"), message);
-    assertTrue(message.contains("belongs to user " + Rig.ALICE + ", run gc as"), message);
-    assertTrue(message.contains("(and 1 more)"), message);
-    assertEquals(1, e.done().buckets());
-    assertEquals(2, e.done().records());
-    assertEquals(expected, Lines.settled(bob));
-    assertEquals(2, new Retention(open(rig), HOUR).run().buckets());
     assertEquals(List.of(), inBuckets(bob));
     assertEquals(expected, Lines.settled(bob));
   }

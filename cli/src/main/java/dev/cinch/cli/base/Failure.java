@@ -131,10 +131,7 @@ public record Failure(int code, String line) {
   public static String line(RetireBlockedException.Kept kept) {
     Optional<PosixFileAttributes> there =
         kept.isDenied() ? attributes(kept.at()) : Optional.empty();
-    return kept.line()
-        + there
-            .map(a -> "; it is " + owner(a) + ": run gc as " + a.owner().getName() + " or as root")
-            .orElse("");
+    return kept.line() + there.map(a -> "; it is " + owner(a) + ": run gc as " + remover(a)).orElse("");
   }
 
   /** Was it denied to make it? Else the file itself denies something. */
@@ -168,6 +165,11 @@ public record Failure(int code, String line) {
             a.owner().getName(),
             a.group().getName(),
             PosixFilePermissions.toString(a.permissions()));
+  }
+
+  private static String remover(PosixFileAttributes a) {
+    String owner = a.owner().getName();
+    return owner.equals("root") ? owner : owner + " or as root";
   }
 
   private static String message(Throwable t) {

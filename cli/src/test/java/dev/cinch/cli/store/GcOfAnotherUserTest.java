@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Closed directories are their owner's: {@code gc} by somebody else names whom to ask. */
+/** What belongs to another group is its owner's: {@code gc} by somebody else names whom to ask. */
 @Timeout(600)
 class GcOfAnotherUserTest {
   @Test
@@ -59,7 +59,8 @@ class GcOfAnotherUserTest {
     for (String line : lines) {
       assertTrue(line.startsWith("cinch gc: " + store + "/logs/"), line);
       assertTrue(line.contains("cannot retire what is in it"), line);
-      assertTrue(line.contains("belongs to user 0, run gc as"), line);
+      assertTrue(line.contains("; it is root's, of group "), line);
+      assertTrue(line.endsWith(": run gc as root"), line);
     }
     assertEquals("first\n", cinch.run("cat", "--log=first").ended(0).out());
     assertEquals("second\n", cinch.run("cat", "--log=second").ended(0).out());
