@@ -39,8 +39,8 @@ public class RetireBlockedException extends IOException {
 
     /** What stays and why, without a remedy for what is denied. */
     public String line() {
-      return why instanceof ForeignEntryException
-          ? why.getMessage()
+      return why instanceof ForeignEntryException foreign
+          ? foreign.getMessage()
           : at + ": cannot retire what is in it: " + InWords.reason(why);
     }
 

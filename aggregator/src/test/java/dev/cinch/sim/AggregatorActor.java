@@ -8,7 +8,6 @@ import dev.cinch.view.Retention;
 import dev.cinch.view.RetireBlockedException;
 import dev.cinch.view.SegmentsDifferException;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
 import java.time.Duration;
 
 /** Builds segments, and retires what they cover after a short while. */
@@ -36,7 +35,7 @@ final class AggregatorActor extends Actor {
           me.note("built " + built.published());
         }
         if (eager || rng.oneIn(3)) {
-          retire(me, log);
+          retire(log);
         }
       } catch (SegmentsDifferException e) {
         world.history.violation("segments differ: " + e.getMessage());
@@ -47,11 +46,12 @@ final class AggregatorActor extends Actor {
     }
   }
 
-  private void retire(SimProcess me, Log log) throws IOException {
+  /** Whatever any user made and closed (rule C5). */
+  private void retire(Log log) throws IOException {
     try {
       new Retention(log, Duration.ofMillis(rng.below(1_000))).run();
-    } catch (AccessDeniedException | RetireBlockedException e) {
-      me.note("not the owner"); // of a closed directory: the owner or a superuser retires it
+    } catch (RetireBlockedException e) {
+      throw e.kept().get(0).why();
     }
   }
 }

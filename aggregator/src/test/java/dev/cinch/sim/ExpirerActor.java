@@ -9,7 +9,6 @@ import dev.cinch.view.Retention;
 import dev.cinch.view.RetireBlockedException;
 import dev.cinch.view.SegmentsDifferException;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
 import java.time.Duration;
 
 /** Deletes old messages, and builds the segments and checkpoints that this takes. */
@@ -36,7 +35,7 @@ final class ExpirerActor extends Actor {
           me.note("built " + new Aggregator(log, limits).run().published());
         }
         if (rng.below(4) > 0) {
-          retire(me, log);
+          retire(log);
         }
         Expiry.Plan gone = new Expiry(log, Duration.ofMillis(keepMs)).run(path -> {});
         world.history.expired += (int) gone.segments();
@@ -51,11 +50,12 @@ final class ExpirerActor extends Actor {
     }
   }
 
-  private static void retire(SimProcess me, Log log) throws IOException {
+  /** Whatever any user made and closed (rule C5). */
+  private static void retire(Log log) throws IOException {
     try {
       new Retention(log, Duration.ZERO).run();
-    } catch (AccessDeniedException | RetireBlockedException e) {
-      me.note("not the owner"); // of a closed directory: the checkpoint is there nevertheless
+    } catch (RetireBlockedException e) {
+      throw e.kept().get(0).why();
     }
   }
 }

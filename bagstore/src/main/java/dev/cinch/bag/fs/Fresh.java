@@ -61,8 +61,7 @@ public final class Fresh {
    * Lists a directory as it is on the server now (rule N2): makes and removes an entry of its own,
    * then opens and lists.
    *
-   * @throws java.nio.file.AccessDeniedException where this process may not create entries, as in a
-   *     closed bucket
+   * @throws java.nio.file.AccessDeniedException where this process may not create entries
    */
   public List<String> list(Path directory) throws IOException {
     try {

@@ -39,7 +39,7 @@ public interface Closing extends Closeable {
   byte[] publish(byte[] lock) throws IOException;
 
   /**
-   * Removes what closers left behind, and write-protects the bucket: step 5.
+   * Removes what closers left behind, and shows the lock past caches: step 5.
    *
    * @param parts digests of the parts that the lock names; others count for nothing
    */

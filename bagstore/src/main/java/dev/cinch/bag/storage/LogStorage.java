@@ -109,8 +109,8 @@ public interface LogStorage {
   Closing seal(Bucket bucket) throws IOException;
 
   /**
-   * Makes durable what somebody else published in a bucket, and write-protects it: its closer may
-   * have stopped before that.
+   * Makes durable what somebody else published in a bucket, and shows it past caches: its closer
+   * may have stopped before that.
    */
   void finish(Bucket bucket) throws IOException;
 

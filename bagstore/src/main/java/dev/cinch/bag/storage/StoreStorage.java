@@ -170,7 +170,7 @@ public interface StoreStorage {
   /** Removes a document that others would sweep as well, so a failure is none. */
   void removeQuietly(Path document);
 
-  /** Lets what stands in a closed bucket be removed. */
+  /** Lets what stands in a bucket be removed that an earlier version closed. */
   void reopen(Path bucket) throws IOException;
 
   /**

@@ -131,7 +131,8 @@ public record Failure(int code, String line) {
   public static String line(RetireBlockedException.Kept kept) {
     Optional<PosixFileAttributes> there =
         kept.isDenied() ? attributes(kept.at()) : Optional.empty();
-    return kept.line() + there.map(a -> "; it is " + owner(a) + ": run gc as " + remover(a)).orElse("");
+    return kept.line()
+        + there.map(a -> "; it is " + owner(a) + ": run gc as " + remover(a)).orElse("");
   }
 
   /** Was it denied to make it? Else the file itself denies something. */

@@ -131,7 +131,7 @@ public final class DestroyCommand implements Callable<Integer> {
     }
   }
 
-  /** Whether there are logs and nothing else: rm -rf gets no further than closed buckets. */
+  /** Whether there are logs and nothing else, as rm -rf leaves what is another user's. */
   private static boolean isLeftOfRm(Path logs) throws IOException {
     if (!Files.isDirectory(logs, LinkOption.NOFOLLOW_LINKS)) {
       return false;
@@ -171,7 +171,9 @@ public final class DestroyCommand implements Callable<Integer> {
     return others == 0 ? "" : " and " + others + " more";
   }
 
-  /** Deletes what it walks, follows no link, and opens directories that closing has closed. */
+  /**
+   * Deletes what it walks, follows no link, and opens directories that an earlier version closed.
+   */
   private static final class Sweep extends SimpleFileVisitor<Path> {
     private static final Set<PosixFilePermission> MINE =
         Set.of(
