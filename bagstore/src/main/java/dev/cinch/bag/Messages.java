@@ -8,6 +8,7 @@ import dev.cinch.bag.read.GapException;
 import dev.cinch.bag.read.MergedLogs;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,6 +17,7 @@ import java.time.Instant;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,7 +33,9 @@ import org.slf4j.LoggerFactory;
  * says what is missing. Whoever asks again is given what follows.
  *
  * <p>Anything else that can't be read ends it with {@link UncheckedIOException}, whose cause is a
- * {@link dev.cinch.bag.format.DamagedException} where bytes are damaged. Not thread-safe, but for
+ * {@link dev.cinch.bag.format.DamagedException} where bytes are damaged, a {@link
+ * LogRemovedException} where one that is followed was removed, and a {@link
+ * dev.cinch.bag.store.StoreReplacedException} where it was made anew. Not thread-safe, but for
  * {@link #close} and {@link #cut}.
  */
 @CheckReturnValue
@@ -116,10 +120,21 @@ public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
 
   private void look() throws IOException, InterruptedException {
     if (looked) {
+      refuseTheEnd();
       store.time().sleepNanos(Math.min(LONGEST_PAUSE_NANOS, store.settings().bucketWidthNanos()));
     }
     cut = logs.look();
     looked = true;
+  }
+
+  /** Nothing comes to a log that was removed: whoever follows would wait for ever. */
+  private void refuseTheEnd() throws IOException {
+    Optional<LogName> over = logs.over();
+    Optional<String> removed =
+        over.isEmpty() ? Optional.empty() : new RemovedLogs(store).told(over.get());
+    if (removed.isPresent()) {
+      throw new LogRemovedException(removed.get());
+    }
   }
 
   @Override

@@ -15,6 +15,7 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
@@ -86,7 +87,8 @@ public final class LogReader {
   @CanIgnoreReturnValue
   public long settled(long from, long to, boolean fresh, MessageSink sink, Objection objection)
       throws IOException {
-    return settled(fresh ? chain.freshTip() : chain.knownTip(), from, to, sink, objection);
+    return unlessReplaced(
+        () -> settled(fresh ? chain.freshTip() : chain.knownTip(), from, to, sink, objection));
   }
 
   /**
@@ -97,12 +99,37 @@ public final class LogReader {
   @CanIgnoreReturnValue
   public long settled(long from, long to, MessageSink sink, Objection objection)
       throws IOException {
-    return settled(chain.permittedTip(), from, to, sink, objection);
+    return unlessReplaced(() -> settled(chain.permittedTip(), from, to, sink, objection));
+  }
+
+  @FunctionalInterface
+  private interface Read {
+    long run() throws IOException;
   }
 
   /**
-   * As {@link #settled(long, long, MessageSink, Objection)}, from segments as far as they go, which
-   * is one file instead of many directories, and from buckets after that.
+   * What was made anew at its path, or is gone with its mount, looks damaged to whoever goes by
+   * what was there.
+   */
+  private long unlessReplaced(Read read) throws IOException {
+    try {
+      return read.run();
+    } catch (DamagedException e) {
+      log.store().storage().requireSame();
+      try {
+        log.storage().requireSame();
+      } catch (StoreReplacedException other) {
+        throw other;
+      } catch (IOException lost) { // the log alone, which is damage
+        e.addSuppressed(lost);
+      }
+      throw e;
+    }
+  }
+
+  /**
+   * As {@link #settled(long, long, MessageSink, Objection)}, from segments as far as checkpoints and
+   * seals vouch for them, which is one file instead of many directories; from buckets after that.
    */
   @CanIgnoreReturnValue
   public long fromSegments(long from, long to, MessageSink sink, Objection objection)
@@ -113,7 +140,7 @@ public final class LogReader {
     }
     chain.durable(tip.get());
     var delivery = new Delivery(log, from, to, sink, objection);
-    Optional<SegmentHeader> last = segments.lastHeader(false);
+    Optional<SegmentHeader> last = segments.lastVouched(chain);
     long covered = last.map(SegmentHeader::to).orElse(Long.MIN_VALUE);
     boolean more = true;
     if (from < covered) {
@@ -337,7 +364,7 @@ public final class LogReader {
   @CanIgnoreReturnValue
   public long live(long from, long to, MessageSink sink, Objection objection) throws IOException {
     var delivery = new Delivery(log, from, to, sink, objection);
-    return new LiveRead(log, this, chain, buckets, to, delivery).run();
+    return unlessReplaced(new LiveRead(log, this, chain, buckets, to, delivery)::run);
   }
 
   static boolean emit(List<DataFileCursor> cursors, Delivery delivery) throws IOException {

@@ -13,6 +13,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -108,6 +109,14 @@ public final class MergedLogs {
     return cut;
   }
 
+  /**
+   * One that is settled to the last boundary there is, by the last look: nothing comes there any
+   * more, as where it was removed (rule H8). Empty if there is none.
+   */
+  public Optional<LogName> over() {
+    return tails.stream().filter(Tail::isOver).map(tail -> tail.name).findFirst();
+  }
+
   /** The log that is settled less far than all others, by the last look. */
   public LogName last() {
     return tails.stream().min(Comparator.comparingLong(t -> t.settled)).orElseThrow().name;
@@ -137,6 +146,7 @@ public final class MergedLogs {
 
   /** One of the logs: what was taken of it, and where to go on. */
   private final class Tail implements LogReader.Objection {
+    private final LogContext log;
     private final LogName name;
     private final LogReader reader;
     private final ArrayDeque<Found> taken = new ArrayDeque<>();
@@ -155,6 +165,7 @@ public final class MergedLogs {
     private @Nullable Gap hole;
 
     Tail(LogContext log, long from, boolean goesOn) {
+      this.log = log;
       this.name = log.layout().name();
       this.reader = new LogReader(log);
       this.from = from;
@@ -164,6 +175,13 @@ public final class MergedLogs {
     /** As a read that has nothing left to give, so that it tells what is missing, too. */
     void look() throws IOException {
       settled = reader.settled(Long.MAX_VALUE, Long.MAX_VALUE, m -> true, this);
+      if (settled == Long.MIN_VALUE) {
+        log.storage().requireSame(); // one that was made anew may have no records yet
+      }
+    }
+
+    boolean isOver() {
+      return settled > Long.MAX_VALUE - 2 * log.bucketWidth();
     }
 
     /** Takes what follows; false if there is nothing before the end. */

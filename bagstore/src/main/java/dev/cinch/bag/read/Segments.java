@@ -19,6 +19,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -99,6 +100,32 @@ public final class Segments {
           throw e;
         }
         // Others were published meanwhile, and that one expired.
+      }
+    }
+  }
+
+  /**
+   * The header of the last one up to which a checkpoint or a seal vouches for each; empty if there
+   * is none. Behind it a segment may have anybody's messages: its records and locks, which bind all
+   * else of it, don't name them (rule R1).
+   */
+  Optional<SegmentHeader> lastVouched(HorizonChain chain) throws IOException {
+    while (true) {
+      List<String> names = names(log, Freshness.PERMITTED);
+      long last = number(names).orElse(0);
+      Optional<Checkpoint> checkpoint = last == 0 ? Optional.empty() : chain.checkpoint();
+      Set<Long> sealed = SegmentMarks.seals(names).keySet();
+      long number = checkpoint.map(Checkpoint::segment).orElse(0L);
+      while (number < last && sealed.contains(number + 1)) {
+        number++;
+      }
+      try {
+        return number == 0 ? Optional.empty() : Optional.of(header(number));
+      } catch (IOException e) {
+        if (chain.checkpoint().equals(checkpoint)) {
+          throw e;
+        }
+        // Others were covered meanwhile, and that one expired.
       }
     }
   }

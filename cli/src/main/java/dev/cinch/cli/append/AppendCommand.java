@@ -133,6 +133,13 @@ public final class AppendCommand implements Callable<Integer> {
   @Nullable Moment since;
 
   @Option(
+      names = "--complete",
+      description =
+          "With --resume: the inputs end where they end. Without it a last line that has no end is"
+              + " left out, with exit code 3, since its writer may be at it still.")
+  boolean complete;
+
+  @Option(
       names = "--give-up",
       paramLabel = "DURATION",
       description =
@@ -223,6 +230,9 @@ public final class AppendCommand implements Callable<Integer> {
     }
     if (since != null && !resume) {
       throw new Misuse("--since is for --resume");
+    }
+    if (complete && !resume) {
+      throw new Misuse("--complete is for --resume");
     }
     if (giveUp != null && giveUp.toMillis() <= 0) {
       throw new Misuse("--give-up is longer than 0s");

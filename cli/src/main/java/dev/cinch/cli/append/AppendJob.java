@@ -224,7 +224,7 @@ final class AppendJob {
   private void read(Inputs in, LineReader.Ends ends) {
     try {
       var reader = new LineReader(in, ends, limit);
-      boolean more = resumption == null || resumption.skip(reader, limit, fates::place, this::take);
+      boolean more = resumption == null || resumption.skip(reader, fates::place, this::take);
       var lines = more ? reader.read() : null;
       while (lines != null && take(lines, new @Nullable Receipt[0])) {
         lines = reader.read();
@@ -293,9 +293,12 @@ final class AppendJob {
   private @Nullable Pending submit(Sent sent, int i, @Nullable Pending behind) {
     LineReader.Lines lines = sent.lines();
     sent.pending()[i] = null;
-    if (lines.length(i) > limit) {
-      sent.why()[i] =
-          "the message has %d bytes, this store allows %d".formatted(lines.length(i), limit);
+    String refusal = refusal(lines, i);
+    if (refusal != null) {
+      sent.why()[i] = refusal;
+      if (resumption != null) {
+        lost(refusal); // what stands behind it would leave a hole
+      }
       return behind;
     }
     try {
@@ -313,6 +316,17 @@ final class AppendJob {
       lost(why); // going on would leave a gap in the input's order
       return behind;
     }
+  }
+
+  /** Why a line is not handed over; null: it is. */
+  private @Nullable String refusal(LineReader.Lines lines, int i) {
+    if (lines.length(i) > limit) {
+      return "the message has %d bytes, this store allows %d".formatted(lines.length(i), limit);
+    }
+    return resumption != null && resumption.awaitsEnd(lines, i)
+        ? "the input ends within it, and its writer may be at it still: start this again when it is"
+            + " whole, or with --complete if nothing comes any more"
+        : null;
   }
 
   private void harvest() {

@@ -199,7 +199,8 @@ final class LeasedAppend {
     session.leases().forEach(l -> l.witnesses().forEach(w -> names.add(w.witness().name())));
     return new Resumption(
         sink -> new EarlierMessages(target, names, from, end).each(sink),
-        target.context().bucketWidth());
+        target.context().bucketWidth(),
+        command.complete);
   }
 
   /**

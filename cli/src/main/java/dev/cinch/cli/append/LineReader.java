@@ -71,6 +71,7 @@ public final class LineReader {
     private int[] starts = new int[64];
     private long[] lengths = new long[64];
     private int count;
+    private boolean unfinished;
 
     Lines(byte[] bytes, long first) {
       this.bytes = bytes;
@@ -92,6 +93,11 @@ public final class LineReader {
 
     public int start(int index) {
       return starts[index];
+    }
+
+    /** Whether the input ended before a line did, so that its writer may be at it still. */
+    boolean isUnfinished(int index) {
+      return unfinished && index == count - 1;
     }
 
     /** In bytes; above the limit if the line was dropped. */
@@ -118,6 +124,7 @@ public final class LineReader {
     } else if (n < 0) {
       if (end > start || dropped > 0 || ends == Ends.INPUT) {
         finish(found, end);
+        found.unfinished = ends != Ends.INPUT;
       }
       start = end;
       in = inputs.next(lines + found.count() + 1);

@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 final class Resumption {
   private final Earlier earlier;
   private final long width;
+  private final boolean complete;
   private LineReader.@Nullable Lines lines;
   private @Nullable Receipt[] fates = new @Nullable Receipt[0];
   private int at;
@@ -45,10 +46,12 @@ final class Resumption {
 
   /**
    * @param width of the log's buckets, nanoseconds
+   * @param complete whether nothing comes behind the inputs' ends any more
    */
-  Resumption(Earlier earlier, long width) {
+  Resumption(Earlier earlier, long width, boolean complete) {
     this.earlier = earlier;
     this.width = width;
+    this.complete = complete;
   }
 
   /** Compares a payload with bytes of the input as it comes. */
@@ -75,6 +78,11 @@ final class Resumption {
     }
   }
 
+  /** Whether a line may be a piece of the one that a later start finds in its place. */
+  boolean awaitsEnd(LineReader.Lines of, int index) {
+    return !complete && of.isUnfinished(index);
+  }
+
   /** Somebody wants no more, or was interrupted, in the middle of a read of the log. */
   private static final class StoppedException extends IOException {
     private static final long serialVersionUID = 1;
@@ -87,13 +95,13 @@ final class Resumption {
    * @return false if no more are wanted
    * @throws Failure.Refusal if the input is not the one that was begun
    */
-  boolean skip(LineReader reader, int limit, LongFunction<String> place, Taker taker)
+  boolean skip(LineReader reader, LongFunction<String> place, Taker taker)
       throws IOException, InterruptedException {
     var comparison = new Comparison();
     try {
       earlier.each(
           message -> {
-            LineReader.Lines now = next(reader, limit, taker);
+            LineReader.Lines now = next(reader, taker);
             if (now == null) {
               throw differs(message, "the input ends before");
             }
@@ -120,16 +128,13 @@ final class Resumption {
     return rest == null || taker.take(rest, fates);
   }
 
-  /** Those among which the next line is that can have been appended; null if there is none. */
-  private LineReader.@Nullable Lines next(LineReader reader, int limit, Taker taker)
+  /** Those among which the next line is; null if there is none. */
+  private LineReader.@Nullable Lines next(LineReader reader, Taker taker)
       throws IOException {
     while (true) {
       LineReader.Lines now = lines;
-      while (now != null && at < now.count()) {
-        if (now.length(at) <= limit) {
-          return now;
-        }
-        at++; // too long, today as then
+      if (now != null && at < now.count()) {
+        return now;
       }
       try {
         if (now != null && !taker.take(now, fates)) {

@@ -3,11 +3,13 @@ package dev.cinch.cli.read;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.bag.store.RemovedLogs;
+import dev.cinch.bag.store.StoreContext;
 import dev.cinch.cli.base.Output;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
@@ -76,13 +78,14 @@ final class Follower {
     long next = start;
     begun = goesOn;
     while (true) {
-      next = Math.max(next, reader.settled(next, end, sink, going(m -> true, ignored)));
+      long through = reader.settled(next, end, sink, going(m -> true, ignored));
+      next = Math.max(next, through);
       begun = true;
       out.flush();
       if (next >= end) {
         return;
       }
-      refuseTheEnd(log, next);
+      refuseTheEnd(log, through);
       waiting.goesOn(log);
       time.sleepNanos(pause(log));
     }
@@ -106,20 +109,29 @@ final class Follower {
       if (next >= end) {
         return;
       }
-      refuseTheEnd(log, next);
+      refuseTheEnd(log, whole);
       long settled = next;
       met.values().removeIf(file -> file.last < settled);
       time.sleepNanos(Math.max(pause(log), 2 * (time.monotonicNanos() - began)));
     }
   }
 
-  /** A log that was removed is settled to the last boundary there is: nothing comes any more. */
-  static void refuseTheEnd(Log log, long settled) throws IOException {
+  /**
+   * A log that was removed is settled to the last boundary there is: nothing comes any more. One
+   * that was made anew at its path may have no records yet.
+   */
+  private static void refuseTheEnd(Log log, long settled) throws IOException {
     if (settled > Long.MAX_VALUE - 2 * log.context().bucketWidth()) {
-      Optional<String> removed = new RemovedLogs(log.context().store()).told(log.name());
-      if (removed.isPresent()) {
-        throw new NotAStoreException(removed.get());
-      }
+      refuseRemoved(log.context().store(), log.name());
+    } else if (settled == Long.MIN_VALUE) {
+      log.context().storage().requireSame();
+    }
+  }
+
+  static void refuseRemoved(StoreContext store, LogName log) throws IOException {
+    Optional<String> removed = new RemovedLogs(store).told(log);
+    if (removed.isPresent()) {
+      throw new NotAStoreException(removed.get());
     }
   }
 

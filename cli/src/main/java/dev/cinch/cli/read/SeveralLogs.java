@@ -12,6 +12,7 @@ import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Predicate;
 
 /** Prints several logs as one stream, through the cut. Not thread-safe. */
@@ -92,7 +93,10 @@ final class SeveralLogs {
       if (!more || cut >= to) {
         return;
       }
-      Follower.refuseTheEnd(logs.get(0), cut);
+      Optional<LogName> over = merged.over();
+      if (over.isPresent()) {
+        Follower.refuseRemoved(logs.get(0).context().store(), over.get());
+      }
       waiting.goesOn(last(merged));
       time.sleepNanos(Follower.pause(logs.get(0)));
     }

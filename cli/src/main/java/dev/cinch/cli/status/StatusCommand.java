@@ -2,6 +2,7 @@ package dev.cinch.cli.status;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
@@ -112,6 +113,7 @@ public final class StatusCommand implements Callable<Integer> {
     StoreReport.Looker looker = looker(opened, progress);
     try (Output out = io.output()) {
       while (true) {
+        requireSame(opened);
         StoreReport report = looker.look(logs, !noServer, server.server);
         progress.end();
         if (prometheus) {
@@ -134,6 +136,17 @@ public final class StatusCommand implements Callable<Integer> {
         }
         opened.context().time().sleepNanos(watch.toNanos());
       }
+    }
+  }
+
+  /** One that was made anew at its path would look damaged for ever. */
+  private static void requireSame(Store opened) throws StoreReplacedException {
+    try {
+      opened.context().storage().requireSame();
+    } catch (StoreReplacedException e) {
+      throw e;
+    } catch (IOException e) {
+      // the report says what can't be read
     }
   }
 

@@ -160,8 +160,8 @@ public final class CinchAppender extends UnsynchronizedAppenderBase<ILoggingEven
       return;
     }
     event.prepareForDeferredProcessing();
-    byte[] bytes = to.encode(event);
-    if (bytes.length == 0) {
+    byte[] bytes = to.bytes(event);
+    if (bytes == null) {
       return;
     }
     if (block) {
@@ -237,18 +237,20 @@ public final class CinchAppender extends UnsynchronizedAppenderBase<ILoggingEven
       return ": the queue for " + place + " is full; " + queue.dropped() + " were dropped so far";
     }
 
-    byte[] encode(ILoggingEvent event) {
+    /** Null where the encoder leaves the event out; none at all are an empty message. */
+    byte @Nullable [] bytes(ILoggingEvent event) {
       byte[] bytes = encoder.encode(event);
-      int length = bytes == null ? 0 : bytes.length;
+      if (bytes == null) {
+        return null;
+      }
+      int length = bytes.length;
       if (length > 0 && bytes[length - 1] == '\n') {
         length--;
         if (length > 0 && bytes[length - 1] == '\r') {
           length--;
         }
       }
-      return bytes == null
-          ? new byte[0]
-          : length == bytes.length ? bytes : Arrays.copyOf(bytes, length);
+      return length == bytes.length ? bytes : Arrays.copyOf(bytes, length);
     }
 
     private byte[] note(long dropped) {
@@ -261,7 +263,8 @@ public final class CinchAppender extends UnsynchronizedAppenderBase<ILoggingEven
               "{} events were dropped here: the queue was full",
               null,
               new Object[] {dropped});
-      return encode(event);
+      byte[] bytes = bytes(event);
+      return bytes == null ? new byte[0] : bytes;
     }
 
     @Override
