@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.OwnPaths;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.storage.LogStorage.Freshness;
@@ -141,6 +142,10 @@ public final class RemovedLogFiles {
     }
 
     void file(Path file) throws IOException {
+      if (!OwnPaths.has(store.layout().root().relativize(file), false)) {
+        LOG.info("{}: stays: it is not Cinch's", file);
+        return;
+      }
       try {
         if (!really || storage.remove(file)) { // else somebody else was faster
           files++;

@@ -6,9 +6,11 @@ import dev.cinch.cli.base.Output;
 import dev.cinch.cli.store.NamesCommand;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import picocli.AutoComplete;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
 /**
@@ -24,12 +26,18 @@ import picocli.CommandLine.Command;
 record CompletionCommand(Io io) implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
-    try (Output out = io.output();
-        InputStream names = Main.class.getResourceAsStream("completion.bash")) {
+    try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
-      out.text(AutoComplete.bash("cinch", Commands.all(io)));
-      Objects.requireNonNull(names).transferTo(out);
+      out.text(script(Commands.all(io)));
     }
     return ExitCode.GOOD;
+  }
+
+  /** What a release has in a file, too. */
+  static String script(CommandLine all) throws IOException {
+    try (InputStream names = Main.class.getResourceAsStream("completion.bash")) {
+      return AutoComplete.bash("cinch", all)
+          + new String(Objects.requireNonNull(names).readAllBytes(), StandardCharsets.UTF_8);
+    }
   }
 }

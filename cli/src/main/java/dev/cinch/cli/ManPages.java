@@ -2,12 +2,10 @@ package dev.cinch.cli;
 
 import dev.cinch.cli.base.Io;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.regex.Pattern;
-import picocli.AutoComplete;
 import picocli.CommandLine;
 
 /**
@@ -26,7 +24,7 @@ public final class ManPages {
     write(all, Files.createDirectories(Path.of(args[0])));
     Path script = Path.of(args[1]);
     Files.createDirectories(script.toAbsolutePath().getParent());
-    Files.write(script, AutoComplete.bash("cinch", all).getBytes(StandardCharsets.UTF_8));
+    Files.writeString(script, CompletionCommand.script(all));
   }
 
   /** The pages of a command and all below it. */

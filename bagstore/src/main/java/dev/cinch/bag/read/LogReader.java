@@ -128,8 +128,9 @@ public final class LogReader {
   }
 
   /**
-   * As {@link #settled(long, long, MessageSink, Objection)}, from segments as far as checkpoints and
-   * seals vouch for them, which is one file instead of many directories; from buckets after that.
+   * As {@link #settled(long, long, MessageSink, Objection)}, from segments as far as checkpoints
+   * and seals vouch for them, which is one file instead of many directories; from buckets after
+   * that.
    */
   @CanIgnoreReturnValue
   public long fromSegments(long from, long to, MessageSink sink, Objection objection)

@@ -129,8 +129,7 @@ final class Resumption {
   }
 
   /** Those among which the next line is; null if there is none. */
-  private LineReader.@Nullable Lines next(LineReader reader, Taker taker)
-      throws IOException {
+  private LineReader.@Nullable Lines next(LineReader reader, Taker taker) throws IOException {
     while (true) {
       LineReader.Lines now = lines;
       if (now != null && at < now.count()) {

@@ -1,5 +1,6 @@
 package dev.cinch.cli.base;
 
+import dev.cinch.bag.format.DamagedException;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
@@ -82,7 +83,12 @@ public record Io(
     }
     Failure failure = Failure.of(e);
     if (!failure.line().isEmpty()) {
-      String help = failure.code() == ExitCode.USAGE ? " (see " + command + " --help)" : "";
+      String help = "";
+      if (failure.code() == ExitCode.USAGE) {
+        help = " (see " + command + " --help)";
+      } else if (e instanceof DamagedException && command.endsWith(" cat")) {
+        help = "; cinch verify lists all damage, and cinch salvage prints what is whole";
+      }
       say(command, failure.line() + help);
     }
     return failure.code();

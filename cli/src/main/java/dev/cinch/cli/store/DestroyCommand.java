@@ -1,8 +1,8 @@
 package dev.cinch.cli.store;
 
 import dev.cinch.bag.Store;
+import dev.cinch.bag.layout.OwnPaths;
 import dev.cinch.bag.layout.StoreLayout;
-import dev.cinch.bag.model.Names;
 import dev.cinch.bag.store.StoreCeilings;
 import dev.cinch.cli.base.Confirmation;
 import dev.cinch.cli.base.Converters.Moment;
@@ -25,6 +25,7 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -45,8 +46,8 @@ import picocli.CommandLine.Parameters;
       "It asks for the name of the directory twice; a script gives it with --yes. End writers,"
           + " closers and the lease server first. It refuses (exit code 3) while leases may be held,"
           + " which lasts as long as leases do. Other commands find no store as soon as it begins. One that was"
-          + " interrupted goes on where it is run again. What stands beside the store's own files and"
-          + " directories stays."
+          + " interrupted goes on where it is run again. What is not the store's by its name and place"
+          + " stays, with the directories above it, and it names the first."
     },
     footer = {"", "Example:", "  cinch destroy /mnt/shared/store"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
@@ -90,9 +91,9 @@ public final class DestroyCommand implements Callable<Integer> {
       refuseUnderLeases(store); // a server may have started meanwhile
       Files.move(layout.settings(), layout.destroyed(), StandardCopyOption.ATOMIC_MOVE);
     }
-    var sweep = new Sweep(new Progress(io));
+    var sweep = new Sweep(root, new Progress(io));
     for (Path each : entries(root)) {
-      if (isOurs(each)) {
+      if (!each.equals(layout.destroyed())) { // the last to go
         Files.walkFileTree(each, sweep);
       }
     }
@@ -104,11 +105,11 @@ public final class DestroyCommand implements Callable<Integer> {
           sweep.why);
     }
     Files.deleteIfExists(layout.destroyed());
-    List<Path> others = entries(root);
-    if (others.isEmpty()) {
+    if (sweep.foreign.isEmpty()) {
       removed(root);
     } else {
-      io.say(COMMAND, "left what is not Cinch's: " + others.get(0) + more(others.size() - 1));
+      String first = sweep.foreign.get(0).toString();
+      io.say(COMMAND, "left what is not Cinch's: " + first + more(sweep.foreign.size() - 1));
     }
     try (Output out = io.output()) {
       json.print(
@@ -148,11 +149,6 @@ public final class DestroyCommand implements Callable<Integer> {
     return !all.isEmpty();
   }
 
-  private static boolean isOurs(Path entry) {
-    String name = String.valueOf(entry.getFileName());
-    return StoreLayout.NAMES.contains(name) || Names.isTemporary(name);
-  }
-
   private static List<Path> entries(Path root) throws IOException {
     try (Stream<Path> entries = Files.list(root)) {
       return entries.sorted().toList();
@@ -172,7 +168,8 @@ public final class DestroyCommand implements Callable<Integer> {
   }
 
   /**
-   * Deletes what it walks, follows no link, and opens directories that an earlier version closed.
+   * Deletes what is the store's by name and place, follows no link, and opens directories that an
+   * earlier version closed.
    */
   private static final class Sweep extends SimpleFileVisitor<Path> {
     private static final Set<PosixFilePermission> MINE =
@@ -181,17 +178,24 @@ public final class DestroyCommand implements Callable<Integer> {
             PosixFilePermission.OWNER_WRITE,
             PosixFilePermission.OWNER_EXECUTE);
 
+    private final Path root;
     private final Progress progress;
+    private final List<Path> foreign = new ArrayList<>();
     private long deleted;
     private long failed;
     private @Nullable IOException why;
 
-    Sweep(Progress progress) {
+    Sweep(Path root, Progress progress) {
+      this.root = root;
       this.progress = progress;
     }
 
     @Override
     public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes) {
+      if (!OwnPaths.has(root.relativize(directory), true)) {
+        foreign.add(directory);
+        return FileVisitResult.SKIP_SUBTREE;
+      }
       if (!Files.isWritable(directory)) {
         try {
           Files.setPosixFilePermissions(directory, MINE);
@@ -205,7 +209,11 @@ public final class DestroyCommand implements Callable<Integer> {
 
     @Override
     public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
-      delete(file);
+      if (attributes.isRegularFile() && OwnPaths.has(root.relativize(file), false)) {
+        delete(file);
+      } else {
+        foreign.add(file);
+      }
       return FileVisitResult.CONTINUE;
     }
 
@@ -227,7 +235,7 @@ public final class DestroyCommand implements Callable<Integer> {
           progress.show(++deleted, " files and directories deleted");
         }
       } catch (DirectoryNotEmptyException e) {
-        if (why == null) {
+        if (why == null && foreign.stream().noneMatch(left -> left.startsWith(path))) {
           note(e);
         }
       } catch (IOException e) {
