@@ -267,6 +267,11 @@ class AggregatorTest {
             });
     encoder.bucket(bucket);
     encoder.end();
+    // Where nothing vouches for it, nobody goes by it.
+    PosixStore store = PosixStore.of(other.context().store());
+    store.fresh().publish(name, bytes.toByteArray(), 0444);
+    assertEquals(Lines.settled(other), Lines.view(other));
+    Lines.forget(other, 1);
     Log slow =
         interrupted(
             rig,

@@ -4,12 +4,15 @@ import static dev.cinch.view.Retiring.files;
 import static dev.cinch.view.Retiring.open;
 import static dev.cinch.view.Retiring.rig;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.LogRemovedException;
+import dev.cinch.bag.Messages;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.StoreVerifier;
@@ -20,13 +23,16 @@ import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
@@ -196,6 +202,28 @@ class RemovalTest {
     assertEquals(List.of(), verify(rig));
   }
 
+  /** Also one of several; what all have by then is given first. */
+  @Test
+  void whoeverFollowsItIsTold() throws Exception {
+    Rig rig = rig(6, 2);
+    Log log = open(rig);
+    long messages = Lines.settled(log).size();
+    Log other = store(rig).createLog(new LogName("other"));
+    Removal unused = remove(log);
+    HorizonChain.Link end = other.horizon().end(); // so that it does not hold the cut back
+    assertEquals(1, end.record().number());
+    for (List<Log> logs : List.of(List.of(log), List.of(other, log))) {
+      try (Messages following = store(rig).follow(logs, Instant.EPOCH)) {
+        for (long i = 0; i < messages; i++) {
+          assertNotNull(following.next());
+        }
+        var e = assertThrows(UncheckedIOException.class, following::hasNext);
+        assertInstanceOf(LogRemovedException.class, e.getCause());
+        assertFalse(following.hasNext());
+      }
+    }
+  }
+
   @Test
   void itsFilesGoADayLaterAndTheTombstoneStays() throws Exception {
     Rig rig = rig(6, 3);
@@ -213,6 +241,8 @@ class RemovalTest {
     assertEquals(all, Lines.settled(log)); // who reads it now finishes
     rig.time.advanceMs(Duration.ofDays(2).toMillis());
     Path root = log.context().layout().root();
+    Path foreign = log.context().layout().segments().resolve("notes.txt");
+    PosixStore.of(store.context()).fs().create(foreign, 0600).close();
     List<Path> before = files(log, root);
     var named = new ArrayList<Path>();
     long count = deleting.delete(Rig.JOBS, false, named::add);
@@ -222,7 +252,8 @@ class RemovalTest {
     assertEquals(0, deleting.delete(Rig.JOBS, true, p -> {}));
     List<String> left = files(log, root).stream().map(p -> p.getFileName().toString()).toList();
     assertTrue(left.contains("removed") && left.contains("0000000005"), left.toString());
-    assertEquals(3, left.size(), left.toString()); // and the last record's seal
+    assertTrue(left.contains("notes.txt"), left.toString()); // which is somebody's
+    assertEquals(4, left.size(), left.toString()); // and the last record's seal
     assertEquals(List.of(), verify(rig));
     try (LogWriter writer = log.writer(Durability.SYNC)) { // one that slept through all that
       assertInstanceOf(Receipt.Rejected.class, append(writer, "late"));

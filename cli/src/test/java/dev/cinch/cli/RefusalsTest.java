@@ -93,6 +93,8 @@ class RefusalsTest {
     flipped[good.length / 2] ^= 4;
     Files.write(data, flipped);
     cinch.run("cat", "--log", "jobs").failed(1, data + ": damaged at byte ");
+    cinch.run("view", "cat", "--log", "jobs").failed(1, "and cinch salvage prints what is whole");
+    cinch.run("cat", "--all").failed(1, "and cinch salvage prints what is whole");
     assertTrue(cinch.run("verify").ended(1).out().contains("damage " + data));
     assertTrue(cinch.run("audit").ended(1).out().contains("violation: " + data));
     Files.write(data, java.util.Arrays.copyOf(good, good.length / 2));

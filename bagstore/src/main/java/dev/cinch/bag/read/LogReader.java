@@ -15,10 +15,10 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
-import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -107,23 +107,11 @@ public final class LogReader {
     long run() throws IOException;
   }
 
-  /**
-   * What was made anew at its path, or is gone with its mount, looks damaged to whoever goes by
-   * what was there.
-   */
   private long unlessReplaced(Read read) throws IOException {
     try {
       return read.run();
-    } catch (DamagedException e) {
-      log.store().storage().requireSame();
-      try {
-        log.storage().requireSame();
-      } catch (StoreReplacedException other) {
-        throw other;
-      } catch (IOException lost) { // the log alone, which is damage
-        e.addSuppressed(lost);
-      }
-      throw e;
+    } catch (DamagedException | NoSuchFileException e) {
+      throw log.unlessReplaced(e);
     }
   }
 

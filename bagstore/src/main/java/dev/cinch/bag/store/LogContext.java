@@ -29,6 +29,26 @@ public record LogContext(
     return store.storage();
   }
 
+  /**
+   * Why a read failed: what was made anew at its path, or is gone with its mount, looks damaged to
+   * whoever goes by what was there.
+   *
+   * @return the failure itself, if the store and the log are still there
+   * @throws StoreReplacedException if one is another
+   * @throws java.nio.file.NoSuchFileException if no store is there
+   */
+  public IOException unlessReplaced(IOException failure) throws IOException {
+    store.storage().requireSame();
+    try {
+      storage.requireSame();
+    } catch (StoreReplacedException e) {
+      throw e;
+    } catch (IOException e) { // the log alone, which is damage
+      failure.addSuppressed(e);
+    }
+    return failure;
+  }
+
   /** See {@link LogStorage#requireSame}. */
   public void requireSame() throws IOException {
     storage.requireSame();

@@ -249,6 +249,10 @@ class AppendJobTest {
     return new GivingUp(SystemTime.INSTANCE, null, why -> {}, waiting -> {});
   }
 
+  private static Resumption nothingBefore() {
+    return new Resumption(sink -> {}, 10, false);
+  }
+
   @Test
   void theOrderStaysWhateverIsRejected() throws Exception {
     var all = new ArrayList<String>();

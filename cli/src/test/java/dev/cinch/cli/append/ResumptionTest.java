@@ -50,11 +50,11 @@ class ResumptionTest {
     assertEquals("", cinch.feed("a\nb\nb\n", APPEND).ended(0).err());
     cinch.feed("another's\n", "append", "--log=jobs", "--lease=job/2").ended(0);
     cinch.feed("nobody's\n", "append", "--log=jobs").ended(0);
-    String said = cinch.feed("a\nb\nb\n\nc", APPEND).ended(0).err();
+    String said = cinch.feed("a\nb\nb\n\nc\n", APPEND).ended(0).err();
     assertEquals("cinch append: 2 messages committed; 3 were there before\n", said);
     assertEquals("a\nb\nb\nanother's\nnobody's\n\nc\n", log());
     List<String> receipts =
-        cinch.feed("a\nb\nb\n\nc", with("--json")).ended(0).out().lines().toList();
+        cinch.feed("a\nb\nb\n\nc\n", with("--json")).ended(0).out().lines().toList();
     assertEquals(5, receipts.size());
     assertTrue(
         receipts.get(4).startsWith("{\"line\":5,\"state\":\"COMMITTED\",\"earlier\":true,\"id\""),
@@ -73,12 +73,68 @@ class ResumptionTest {
     assertEquals("a\nb\nc\n", log());
   }
 
+  /** Or the input would go on behind a hole. */
   @Test
-  void linesThatAreTooLongStayOut() throws Exception {
+  void nothingIsAppendedBehindALineThatIsTooLong() throws Exception {
     String input = "a\n" + "x".repeat(2 << 20) + "\nb\n";
-    cinch.feed(input, APPEND).failed(3, "1 of 3 messages not appended (line 2)");
-    cinch.feed(input + "c\n", APPEND).failed(3, "1 of 2 messages not appended (line 2)");
+    for (int start = 0; start < 2; start++) {
+      cinch
+          .feed(input, APPEND)
+          .failed(3, "2 of ")
+          .failed(3, "(lines 2, 3): the message has 2097152");
+    }
+    assertEquals("a\n", log());
+    cinch.feed("a\nb\n", APPEND).ended(0);
+    assertEquals("a\nb\n", log());
+  }
+
+  /** Its writer may be at it still, or was killed. */
+  @Test
+  void aLineWithoutAnEndIsLeftOutUntilItIsWhole() throws Exception {
+    String said = cinch.feed("one\ntw", with("--json")).failed(3, "(line 2): the input ends").out();
+    assertTrue(said.contains("\"line\":2,\"state\":\"REFUSED\""), said);
+    cinch.feed("one\ntw", APPEND).failed(3, "0 messages committed");
+    cinch.feed("one\ntwo\nthree\n", APPEND).ended(0);
+    assertEquals("one\ntwo\nthree\n", log());
+  }
+
+  @Test
+  void nothingOfALaterFileIsAppendedBehindIt() throws Exception {
+    Path first = Files.writeString(temp.resolve("first"), "a\nb");
+    Path second = Files.writeString(temp.resolve("second"), "c\n");
+    var append = new ArrayList<>(List.of(APPEND));
+    append.addAll(List.of(first.toString(), second.toString()));
+    String[] both = append.toArray(new String[0]);
+    cinch.run(both).failed(3, "1 of 2 messages not appended (" + first + ":2)");
+    assertEquals("a\n", log());
+    Files.writeString(first, "a\nb\n");
+    cinch.run(both).ended(0);
     assertEquals("a\nb\nc\n", log());
+  }
+
+  @Test
+  void whoeverSaysThatTheInputIsCompleteHasItsLastLine() throws Exception {
+    cinch.feed("a\nb", with("--complete")).ended(0);
+    cinch.feed("a\nb", with("--complete")).ended(0);
+    cinch.feed("a\nb", APPEND).ended(0); // it is there
+    cinch.feed("a\nb", with("-0")).failed(3, "line 1 of the input is not");
+    assertEquals("a\nb\n", log());
+    cinch.feed("a", with("--whole")).failed(3, "the input ends before");
+    cinch.feed("x", "append", "--log=jobs", "--complete").failed(2, "--complete is for --resume");
+  }
+
+  @Test
+  void aFileThatIsOneMessageNeedsNoEnd() throws Exception {
+    cinch.feed("a\nb", with("--whole")).ended(0);
+    cinch.feed("a\nb", with("--whole")).ended(0);
+    assertEquals("a\nb\n", log());
+  }
+
+  @Test
+  void aNulThatIsMissingIsAnEndThatIsMissing() throws Exception {
+    cinch.feed("a\0b", with("-0")).failed(3, "(line 2): the input ends within it");
+    cinch.feed("a\0b\0", with("-0")).ended(0);
+    assertEquals("a\nb\n", log());
   }
 
   @Test

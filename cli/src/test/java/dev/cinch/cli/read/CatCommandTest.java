@@ -171,13 +171,16 @@ final class CatCommandTest {
     Cinch cinch = Cinch.on(store);
     cinch.settled("jobs", "a\n", Duration.ofMinutes(20));
     cinch.overdue("jobs", "b\n");
+    cinch.settled("other", "c\n", Duration.ofMinutes(10));
     try (Forked settled = follow(store, "--from=0");
+        Forked all = new Forked("cat", "--all", "--store=" + store, "--follow", "--from=0");
         Forked live = follow(store, "--from=0", "--live")) {
       assertEquals("a", settled.line());
+      assertEquals("a", all.line());
       assertEquals(List.of("a", "b"), List.of(live.line(), live.line()));
       cinch.run("log", "rm", "jobs", "--yes=jobs").ended(0);
       assertEquals("b", settled.line());
-      for (Forked each : List.of(settled, live)) {
+      for (Forked each : List.of(settled, live, all)) {
         each.ended(4);
         String err = each.err();
         assertTrue(err.startsWith("cinch cat: log \"jobs\" was removed at "), err);

@@ -11,6 +11,7 @@ import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -68,6 +69,20 @@ class ReplacedStoreTest {
       String said = closer.err();
       assertTrue(said.contains(store.resolve("store.json") + ": expected store "), said);
       isSound(cinch);
+    }
+  }
+
+  @Test
+  void aWatchEnds() throws Exception {
+    Path store = Cinch.quickStore(temp);
+    Cinch.on(store).settled("jobs", "old\n", Duration.ofMinutes(20));
+    try (var watch = Forked.here("status", "--watch=1ms", "--store=" + store)) {
+      String first = watch.line();
+      replaced(store);
+      watch.ended(4);
+      String said = watch.err();
+      assertTrue(said.contains("store.json: expected store ") || said.contains("no such"), said);
+      assertTrue(!first.isEmpty() && !said.contains("damaged"), said);
     }
   }
 

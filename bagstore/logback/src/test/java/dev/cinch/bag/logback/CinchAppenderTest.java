@@ -8,6 +8,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.encoder.PatternLayoutEncoder;
+import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.status.Status;
 import ch.qos.logback.core.util.Duration;
 import ch.qos.logback.core.util.FileSize;
@@ -197,6 +198,33 @@ class CinchAppenderTest {
     expected.add("WARN  important");
     expected.add("WARN  " + dropped + " events were dropped here: the queue was full");
     assertEquals(expected, found);
+  }
+
+  /** With the end of a line and without; only what the encoder leaves out is none. */
+  @Test
+  void anEmptyEventIsAnEmptyMessage() throws Exception {
+    Rig rig = Rig.memory(1);
+    for (String pattern : List.of("%msg%n", "%msg")) {
+      CinchAppender appender = appender(rig, rig.disk.view(Rig.ALICE));
+      var encoder =
+          new PatternLayoutEncoder() {
+            @Override
+            public byte[] encode(ILoggingEvent event) {
+              return event.getMessage().equals("none") ? null : super.encode(event);
+            }
+          };
+      encoder.setContext(context);
+      encoder.setPattern(pattern);
+      encoder.start();
+      appender.setEncoder(encoder);
+      appender.start();
+      root.info("a");
+      root.info("");
+      root.info("none");
+      root.info("b");
+      appender.stop();
+    }
+    assertEquals(List.of("a", "", "b", "a", "", "b"), messages(rig));
   }
 
   /** Of a filesystem that is away: nothing that is asked of it returns. */

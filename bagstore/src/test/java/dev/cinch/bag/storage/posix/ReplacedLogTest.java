@@ -1,10 +1,15 @@
 package dev.cinch.bag.storage.posix;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.fuzz.DataFile;
@@ -13,13 +18,17 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
@@ -75,6 +84,52 @@ class ReplacedLogTest {
         StoreReplacedException.class,
         () -> old.documents().publish(ceilings.resolve("two"), new byte[] {1}));
     assertEquals(List.of(), now.documents().listNow(ceilings));
+  }
+
+  /** It is not damaged, whether the new one has records or not. */
+  @Test
+  void whoReadsOrFollowsTheOldOneIsTold() throws Exception {
+    for (int records = 0; records < 2; records++) {
+      try (var following = new Log(old).follow(Instant.EPOCH)) {
+        var e = assertThrows(UncheckedIOException.class, following::hasNext);
+        assertInstanceOf(StoreReplacedException.class, e.getCause(), records + " records");
+      }
+      if (records > 0) {
+        var reader = new LogReader(old);
+        assertThrows(
+            StoreReplacedException.class,
+            () -> reader.settled(Long.MIN_VALUE, Long.MAX_VALUE, m -> true, (m, f, why) -> {}));
+        assertThrows(
+            StoreReplacedException.class,
+            () -> reader.live(Long.MIN_VALUE, Long.MAX_VALUE, m -> true, (m, f, why) -> {}));
+      }
+      HorizonChain.Link unused = new Log(now).horizon().end();
+    }
+  }
+
+  /** As where a mount has gone. */
+  @Test
+  void aStoreThatIsAwayIsNotDamaged() throws Exception {
+    Path unused = Files.move(directory.resolve("store"), directory.resolve("away"));
+    Files.createDirectory(directory.resolve("store"));
+    var e =
+        assertThrows(
+            NoSuchFileException.class,
+            () ->
+                new LogReader(old)
+                    .settled(Long.MIN_VALUE, Long.MAX_VALUE, m -> true, (m, f, why) -> {}));
+    assertTrue(String.valueOf(e.getMessage()).endsWith("store.json"), e.getMessage());
+  }
+
+  /** That is damage. */
+  @Test
+  void aLogWhoseDirectoryIsLostIsDamaged() throws Exception {
+    Path unused = Files.move(now.layout().root(), directory.resolve("log"));
+    assertThrows(
+        DamagedException.class,
+        () ->
+            new LogReader(now)
+                .settled(Long.MIN_VALUE, Long.MAX_VALUE, m -> true, (m, f, why) -> {}));
   }
 
   @Test

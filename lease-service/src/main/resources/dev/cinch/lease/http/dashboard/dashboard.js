@@ -23,6 +23,7 @@ let ahead = 0; // the server's clock less this one's, ms
 let place = { prefix: "", after: "", lease: "" }; // what is shown, as the address has it
 let pageBefore = new Map(); // by the name after which a page begins, where the one before it does
 let events = [];
+let self; // the number of the server's instance
 
 // --- Asking ---
 
@@ -275,6 +276,8 @@ async function showServer() {
   const [health, why] = await Promise.all([ask("healthz"), obstacle()]);
   const problems = why ? [why] : [];
   const words = [];
+  self = health.instance;
+  standing.why = why;
   if (health.instance !== undefined) { // else it starts, and tells nothing of itself yet
     const [service, shards] = await Promise.all([ask("v1/service"), askIfAny("v1/shards")]);
     ahead = Date.parse(`${service.now.slice(0, 23)}Z`) - Date.now();
@@ -293,7 +296,6 @@ async function showServer() {
   ]);
   problems.push(...ofStore, ...ofCell);
   isCell = !$("cell").hidden || ofCell.length > 0; // one that starts is asked again
-  standing.why = why;
   $("attention").hidden = problems.length === 0;
   const lines = problems.map(plain);
   if ($("problems").shown !== lines.join("\n")) {
@@ -329,7 +331,18 @@ function displayStore(status) {
     const number = (n) => ({ text: count(n), number: true });
     return [l.log, l.log, l.settledThrough ? moment(l.settledThrough) : "nothing", lag, number(l.openBuckets), number(l.messages), { text: bytes(l.bytes), number: true }, newest];
   }));
-  return status.attention.map((a) => (a.log ? `${a.log}: ` : "") + a.message);
+  return status.attention.filter((a) => !isOwn(a, status)).map((a) => (a.log ? `${a.log}: ` : "") + a.message);
+}
+
+/** Whether it is this server that the report looked at: what it says of itself is told already. */
+function isOwn(attention, status) {
+  const servers = [status.server, ...(status.shards?.servers ?? [])].filter((s) => s && self !== undefined && s.instance === self);
+  const clock = "this machine's clock is ";
+  return attention.message.startsWith(clock) && standing.why.includes(clock) || servers.some((s) => {
+    const shard = s.shard ? `shard ${s.shard}/${status.shards.shards}: ` : "";
+    const refusal = s.state === "NOT_GRANTING" && `${shard}the lease server at ${s.address}: `;
+    return [refusal, `${shard}the lease server's time sources: `].some((about) => about && attention.message.startsWith(about));
+  });
 }
 
 function displayCell(cell) {
