@@ -106,8 +106,8 @@ public final class Segments {
 
   /**
    * The header of the last one up to which a checkpoint or a seal vouches for each; empty if there
-   * is none. Behind it a segment may have anybody's messages: its records and locks, which bind all
-   * else of it, don't name them (rule R1).
+   * is none. Behind it a segment may have anybody's messages: its records and locks bind all else
+   * of it (format-segments.md, Publishing).
    */
   Optional<SegmentHeader> lastVouched(HorizonChain chain) throws IOException {
     while (true) {
