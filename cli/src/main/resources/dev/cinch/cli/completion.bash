@@ -22,11 +22,12 @@ function _cinch_names() {
     *) case "$place" in
          " log rm"*) kind=logs ;;
          " lease acquire"*|" lease show"*|" lease who"*|" lease hand"*|" lease run"*) kind=leases ;;
+         " lease revoke"*|" lease watch"*) kind=leases ;;
        esac ;;
   esac
   case "$cur" in -*) kind="" ;; esac
   if [ -z "$kind" ]; then _complete_cinch; return; fi
   local IFS=$'\n'
-  COMPREPLY=($(compgen -W "$(timeout 3 cinch names "${options[@]}" "$kind" "$cur" 2>/dev/null)" -- "$cur"))
+  COMPREPLY=($(compgen -W "$(timeout 3 "${COMP_WORDS[0]/#\~/$HOME}" names "${options[@]}" "$kind" "$cur" 2>/dev/null)" -- "$cur"))
 }
 complete -F _cinch_names -o default cinch

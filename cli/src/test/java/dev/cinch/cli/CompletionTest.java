@@ -83,7 +83,18 @@ final class CompletionTest {
         List.of("other"),
         offered("cinch", "append", "--store", "/s", "--server=http://h:1", "--lease", "o"));
     assertEquals("names --store=/s --server=http://h:1 leases o\n", asked());
-    assertEquals(List.of("other"), offered("cinch", "lease", "show", "o"));
+    for (String verb : List.of("acquire", "show", "who", "run", "revoke", "watch")) {
+      assertEquals(List.of("other"), offered("cinch", "lease", verb, "o"), verb);
+    }
+  }
+
+  /** The one on the line is asked, which need not be on the PATH. */
+  @Test
+  void theCommandOnTheLineIsAsked() throws Exception {
+    Path elsewhere = Files.createDirectory(temp.resolve("elsewhere"));
+    Files.move(temp.resolve("cinch"), elsewhere.resolve("cinch"));
+    String cinch = elsewhere.resolve("cinch").toString();
+    assertEquals(List.of("jobs", "jobs-2"), offered(cinch, "cat", "--log", "j"));
   }
 
   @Test

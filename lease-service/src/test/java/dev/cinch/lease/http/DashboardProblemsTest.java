@@ -20,7 +20,7 @@ final class DashboardProblemsTest {
     String script = Dashboard.file("/dashboard.js").body().toString(UTF_8);
     int from = script.indexOf("function isOwn");
     String program =
-        "const self = 7; const standing = { why: '%s' };\n%s\nconst status = %s;\n"
+        "const self = 7; const standing = { why: \"%s\" };\n%s\nconst status = %s;\n"
                 .formatted(why, script.substring(from, script.indexOf("\n}\n", from) + 3), status)
             + "console.log(status.attention.filter((a) => !isOwn(a, status)).map((a) => a.message).join());";
     Process node =

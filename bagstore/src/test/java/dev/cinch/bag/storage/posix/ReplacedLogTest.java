@@ -45,18 +45,22 @@ class ReplacedLogTest {
   @TempDir Path directory;
   private LogContext old;
   private LogContext now;
+  private Log oldLog;
+  private Log nowLog;
 
   @BeforeEach
   void replace() throws Exception {
     Path root = directory.resolve("store");
-    old = make(root, 1);
+    oldLog = make(root, 1);
     Path unused = Files.move(root, directory.resolve("old"));
-    now = make(root, 2);
+    nowLog = make(root, 2);
+    old = oldLog.context();
+    now = nowLog.context();
   }
 
-  private LogContext make(Path root, long seed) throws IOException {
+  private Log make(Path root, long seed) throws IOException {
     Store.Environment here = Rig.at(root, seed).environment(fs, SystemTime.INSTANCE);
-    return Store.init(root, StoreSettings.DEFAULT, here).createLog(Rig.JOBS).context();
+    return Store.init(root, StoreSettings.DEFAULT, here).createLog(Rig.JOBS);
   }
 
   @Test
@@ -90,7 +94,7 @@ class ReplacedLogTest {
   @Test
   void whoReadsOrFollowsTheOldOneIsTold() throws Exception {
     for (int records = 0; records < 2; records++) {
-      try (var following = new Log(old).follow(Instant.EPOCH)) {
+      try (var following = oldLog.follow(Instant.EPOCH)) {
         var e = assertThrows(UncheckedIOException.class, following::hasNext);
         assertInstanceOf(StoreReplacedException.class, e.getCause(), records + " records");
       }
@@ -103,7 +107,7 @@ class ReplacedLogTest {
             StoreReplacedException.class,
             () -> reader.live(Long.MIN_VALUE, Long.MAX_VALUE, m -> true, (m, f, why) -> {}));
       }
-      HorizonChain.Link unused = new Log(now).horizon().end();
+      HorizonChain.Link unused = nowLog.horizon().end();
     }
   }
 
