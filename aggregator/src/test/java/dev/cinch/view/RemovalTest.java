@@ -37,6 +37,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -204,6 +205,7 @@ class RemovalTest {
 
   /** Also one of several; what all have by then is given first. */
   @Test
+  @Timeout(60) // or it would wait for ever
   void whoeverFollowsItIsTold() throws Exception {
     Rig rig = rig(6, 2);
     Log log = open(rig);

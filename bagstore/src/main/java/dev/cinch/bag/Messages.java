@@ -129,11 +129,11 @@ public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
 
   /** Nothing comes to a log that was removed: whoever follows would wait for ever. */
   private void refuseTheEnd() throws IOException {
-    Optional<LogName> over = logs.over();
-    Optional<String> removed =
-        over.isEmpty() ? Optional.empty() : new RemovedLogs(store).told(over.get());
-    if (removed.isPresent()) {
-      throw new LogRemovedException(removed.get());
+    for (LogName over : logs.over()) {
+      Optional<String> removed = new RemovedLogs(store).told(over);
+      if (removed.isPresent()) {
+        throw new LogRemovedException(removed.get());
+      }
     }
   }
 

@@ -13,7 +13,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -110,11 +109,11 @@ public final class MergedLogs {
   }
 
   /**
-   * One that is settled to the last boundary there is, by the last look: nothing comes there any
-   * more, as where it was removed (rule H8). Empty if there is none.
+   * Those that are settled to the last boundary there is, by the last look: nothing comes there any
+   * more, as where they were removed (rule H8).
    */
-  public Optional<LogName> over() {
-    return tails.stream().filter(Tail::isOver).map(tail -> tail.name).findFirst();
+  public List<LogName> over() {
+    return tails.stream().filter(Tail::isOver).map(tail -> tail.name).toList();
   }
 
   /** The log that is settled less far than all others, by the last look. */

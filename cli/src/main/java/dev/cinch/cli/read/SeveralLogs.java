@@ -12,7 +12,6 @@ import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.Predicate;
 
 /** Prints several logs as one stream, through the cut. Not thread-safe. */
@@ -93,9 +92,8 @@ final class SeveralLogs {
       if (!more || cut >= to) {
         return;
       }
-      Optional<LogName> over = merged.over();
-      if (over.isPresent()) {
-        Follower.refuseRemoved(logs.get(0).context().store(), over.get());
+      for (LogName over : merged.over()) {
+        Follower.refuseRemoved(logs.get(0).context().store(), over);
       }
       waiting.goesOn(last(merged));
       time.sleepNanos(Follower.pause(logs.get(0)));
