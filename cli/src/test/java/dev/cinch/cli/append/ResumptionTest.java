@@ -93,7 +93,7 @@ class ResumptionTest {
   void aLineWithoutAnEndIsLeftOutUntilItIsWhole() throws Exception {
     String said = cinch.feed("one\ntw", with("--json")).failed(3, "(line 2): the input ends").out();
     assertTrue(said.contains("\"line\":2,\"state\":\"REFUSED\""), said);
-    cinch.feed("one\ntw", APPEND).failed(3, "0 messages committed");
+    cinch.feed("one\ntw", APPEND).failed(3, "1 of 1 messages not appended (line 2)");
     cinch.feed("one\ntwo\nthree\n", APPEND).ended(0);
     assertEquals("one\ntwo\nthree\n", log());
   }
@@ -105,7 +105,7 @@ class ResumptionTest {
     var append = new ArrayList<>(List.of(APPEND));
     append.addAll(List.of(first.toString(), second.toString()));
     String[] both = append.toArray(new String[0]);
-    cinch.run(both).failed(3, "1 of 2 messages not appended (" + first + ":2)");
+    cinch.run(both).failed(3, "1 of 2 messages not appended (line " + first + ":2)");
     assertEquals("a\n", log());
     Files.writeString(first, "a\nb\n");
     cinch.run(both).ended(0);
