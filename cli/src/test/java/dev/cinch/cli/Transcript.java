@@ -280,7 +280,6 @@ final class Transcript implements AutoCloseable {
       case "delete" -> Files.delete(file(first));
       case "there" -> Arrays.stream(options).forEach(o -> assertTrue(is(o), o));
       case "missing" -> Arrays.stream(options).forEach(o -> assertTrue(!is(o), o));
-      case "there" -> Arrays.stream(options).forEach(o -> assertTrue(is(o), o));
       case "lacks" -> // what was said last
           assertFalse((ran.out() + ran.err()).contains(first), ran::toString);
       case "empty" -> { // directories that are there
