@@ -32,7 +32,7 @@ public final class OwnPaths {
 
   private static final Pattern FILES =
       anyOf(
-          "store[.]json([.]destroyed)?|(keys|limits)/" + NUMBER,
+          "store[.]json([.](destroyed|next))?|(keys|limits)/" + NUMBER,
           "service/instances/"
               + NUMBER
               + "([+][0-9]{2}|(-"
@@ -42,7 +42,10 @@ public final class OwnPaths {
               + ")?",
           "service/instances/map-" + NUMBER + "(-[0-9]{4}" + SIGNED + ")?",
           "service/(ends|revocations)/" + ID + "@" + NUMBER + "([.][1-9][0-9]?)?",
-          "service/ceilings/" + NUMBER + "--?[0-9]{1,19}" + SIGNED,
+          "service/ceilings/"
+              + NUMBER
+              + "(--?[0-9]{1,19}|[+][0-9]{1,19}-[0-9a-f]{64})"
+              + SIGNED,
           "log-names/" + NAME + "@" + ID,
           LOG + "/(identity|removed)",
           LOG + "/buckets(/" + TIME + "){3}/(prelock|lock(-[0-9a-f]{64})?|[.]nfs[^/]*)",

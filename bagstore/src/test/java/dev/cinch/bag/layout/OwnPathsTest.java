@@ -38,6 +38,7 @@ class OwnPathsTest {
             List.of(
                 store.settings(),
                 store.destroyed(),
+                store.nextSettings(),
                 store.keys().resolve(Numbered.name(1)),
                 store.limits().resolve(Numbered.name(1)),
                 store.instances().resolve(Numbered.name(7)),
@@ -47,6 +48,7 @@ class OwnPathsTest {
                 store.shardMap(3),
                 store.instances().resolve(StoreLayout.shardMapName(new ShardMap(3, 4)) + signed),
                 store.ceilings().resolve(new ServiceNames.CeilingName(7, -5) + signed),
+                store.ceilings().resolve(new ServiceNames.WordsName(7, 5, sha) + signed),
                 store.end(ID, 7, 0),
                 store.revocation(ID, 7, 99),
                 store.logName(new ListedLog(name, ID)),
