@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.fs.ClockedFs;
+import dev.cinch.bag.fs.CoarseFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
@@ -143,6 +144,9 @@ class TimestampRulesTest {
 
   @Test
   void section1_aBatchOfUnclearFateKeepsItsTimestamps() throws Exception {
+    // Where what was written may arrive late.
+    fs = new FaultyFs(new CoarseFs(rig.disk.view(Rig.ALICE), 1));
+    writer = rig.open(fs, clock()).writer(Durability.SYNC);
     Receipt first = committedNow(writer, "first");
     fs.arm(1, Fault.ERROR_BEFORE, op -> op.is(Kind.WRITE, ".log"));
     Receipt unclear = ledger.append(writer, "unclear");
