@@ -393,7 +393,8 @@ class LogWriterTest {
   /** Its first message is told its fate although there is always somebody who waits for another. */
   @Test
   void busyCallersDoNotPutOffAVerdictThatNobodyWaitsFor() throws Exception {
-    fs = new FaultyFs(new CoarseFs(rig.disk.view(Rig.ALICE), 1)); // what was written may arrive late
+    fs =
+        new FaultyFs(new CoarseFs(rig.disk.view(Rig.ALICE), 1)); // what was written may arrive late
     writer = rig.open(fs).writer(Durability.SYNC);
     assertInstanceOf(
         Receipt.Committed.class, writer.submit(LeaseStamp.NONE, new byte[1], 0, 1, true).await());
