@@ -11,10 +11,33 @@ import java.util.Optional;
  */
 @CheckReturnValue
 public sealed interface Operation {
-  /** One that is about leases of a secret: whoever knows it may ask. */
+  /** One that is about leases of a secret: whoever knows it, and has the right to them, may ask. */
   sealed interface Secret extends Operation {
     /** The secret id of the request or grant. Sending it again is the same request. */
     Id id();
+  }
+
+  /** Which leases whoever asks has a right to. Thread-safe, and quick. */
+  @FunctionalInterface
+  interface Scope {
+    /** All. */
+    Scope ALL = names -> {};
+
+    /**
+     * Called before anything is changed.
+     *
+     * @param names of all leases of a grant
+     * @throws LeaseRefusedException {@code FORBIDDEN} if one of them is none of these
+     */
+    void require(List<LeaseName> names) throws LeaseRefusedException;
+  }
+
+  /**
+   * The same, asked for by somebody with a right to some leases: only what keeps the grants knows
+   * which ones some operations are about.
+   */
+  default Operation within(Scope scope) {
+    return this;
   }
 
   /**
@@ -85,8 +108,20 @@ public sealed interface Operation {
    * @param addLogs logs to add, or all; the leases then name at most {@link Grant#MAX_LOGS} logs
    *     together, or all
    * @param report what was written
+   * @param scope which leases whoever asks has a right to; never sent
    */
-  record Renew(Id id, long durationMs, LogSet addLogs, LeaseReport report) implements Secret {}
+  record Renew(Id id, long durationMs, LogSet addLogs, LeaseReport report, Scope scope)
+      implements Secret {
+    /** By somebody with a right to all. */
+    public Renew(Id id, long durationMs, LogSet addLogs, LeaseReport report) {
+      this(id, durationMs, addLogs, report, Scope.ALL);
+    }
+
+    @Override
+    public Operation within(Scope others) {
+      return new Renew(id, durationMs, addLogs, report, others);
+    }
+  }
 
   /**
    * Goes on with leases that an earlier instance signed: they keep their correlations and bounds,
@@ -107,8 +142,23 @@ public sealed interface Operation {
     }
   }
 
-  /** Makes the tentative leases of a grant full; refused if one was broken meanwhile. */
-  record Upgrade(Id id, long durationMs) implements Secret {}
+  /**
+   * Makes the tentative leases of a grant full; refused if one was broken meanwhile.
+   *
+   * @param durationMs from now, 1 to the longest lease time
+   * @param scope which leases whoever asks has a right to; never sent
+   */
+  record Upgrade(Id id, long durationMs, Scope scope) implements Secret {
+    /** By somebody with a right to all. */
+    public Upgrade(Id id, long durationMs) {
+      this(id, durationMs, Scope.ALL);
+    }
+
+    @Override
+    public Operation within(Scope others) {
+      return new Upgrade(id, durationMs, others);
+    }
+  }
 
   /**
    * Gives the leases of a grant back. Only after every append under them has its verdict (rule L2).
@@ -117,11 +167,22 @@ public sealed interface Operation {
    * @param here whether its holder can resume the leases at another server of the service: then it
    *     is not sent to that one instead, which does not know them (rule L13), but fails with {@link
    *     LeaseUnavailableException.LeaseNotSentException} if nobody is there any more
+   * @param scope which leases whoever asks has a right to; never sent
    */
-  record Release(Id id, LeaseReport report, boolean here) implements Secret {
-    /** One that any server may be asked for. */
+  record Release(Id id, LeaseReport report, boolean here, Scope scope) implements Secret {
+    /** One that any server may be asked for, by somebody with a right to all. */
     public Release(Id id, LeaseReport report) {
       this(id, report, false);
+    }
+
+    /** By somebody with a right to all. */
+    public Release(Id id, LeaseReport report, boolean here) {
+      this(id, report, here, Scope.ALL);
+    }
+
+    @Override
+    public Operation within(Scope others) {
+      return new Release(id, report, here, others);
     }
   }
 

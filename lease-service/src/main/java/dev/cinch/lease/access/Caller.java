@@ -55,10 +55,23 @@ public record Caller(
     } else if (operation instanceof Operation.Revoke revoke) {
       return refusal(Right.REVOKE, revoke.name().value());
     }
-    // What a grant's secret is known for was acquired by one that had the right.
+    // Which leases it is about knows what keeps the grants, which asks by the scope.
     boolean any =
         permissions.stream().anyMatch(p -> p.right() == Right.ACQUIRE || p.right() == Right.ADMIN);
     return any ? Optional.empty() : refused("the right " + Right.ACQUIRE);
+  }
+
+  /** Of which leases it may ask for operations that do not say their names. */
+  public Operation.Scope scope() {
+    if (Permission.allow(permissions, Right.ACQUIRE, "")) {
+      return Operation.Scope.ALL;
+    }
+    return names -> {
+      Optional<LeaseRefusedException> refusal = onAll(names);
+      if (refusal.isPresent()) {
+        throw refusal.get();
+      }
+    };
   }
 
   private Optional<LeaseRefusedException> onAll(List<LeaseName> names) {

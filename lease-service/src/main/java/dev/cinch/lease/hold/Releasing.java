@@ -2,6 +2,7 @@ package dev.cinch.lease.hold;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
@@ -10,6 +11,7 @@ import dev.cinch.lease.LeaseUnavailableException.LeaseNotSentException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.time.TimeSource;
+import java.util.List;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -216,7 +218,7 @@ final class Releasing {
     Grant renew(Grant grant, LogSet addLogs)
         throws LeaseRefusedException, LeaseUnavailableException {
       LeaseReport report = reports.get().to(instanceOf(grant));
-      return service.renew(grant.id(), durationMs, addLogs, report);
+      return same(grant, service.renew(grant.id(), durationMs, addLogs, report));
     }
 
     /**
@@ -226,8 +228,8 @@ final class Releasing {
      *     with
      */
     Grant resume(Grant grant) throws LeaseRefusedException, LeaseUnavailableException {
-      Grant resumed =
-          service.resume(new Operation.Resume(grant.id(), grant.witnesses(), durationMs));
+      var resume = new Operation.Resume(grant.id(), grant.witnesses(), durationMs);
+      Grant resumed = same(grant, service.resume(resume));
       LOG.info(
           "the lease service was restarted: {} goes on at instance {}",
           resumed.witnesses().get(0).witness().name(),
@@ -236,7 +238,23 @@ final class Releasing {
     }
 
     Grant upgrade(Grant grant) throws LeaseRefusedException, LeaseUnavailableException {
-      return service.upgrade(grant.id(), durationMs);
+      return same(grant, service.upgrade(grant.id(), durationMs));
+    }
+
+    /**
+     * Somebody else may have used the id for other leases at a server that has not met this grant:
+     * then these were not prolonged.
+     */
+    private static Grant same(Grant before, Grant after) throws LeaseUnavailableException {
+      if (!names(before).equals(names(after))) {
+        throw new LeaseUnavailableException(
+            "the lease service answers of other leases: " + names(after), null);
+      }
+      return after;
+    }
+
+    private static List<LeaseName> names(Grant grant) {
+      return grant.witnesses().stream().map(signed -> signed.witness().name()).sorted().toList();
     }
 
     void release(Grant grant, LeaseReport last)

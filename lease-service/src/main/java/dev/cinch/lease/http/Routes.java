@@ -257,6 +257,7 @@ final class Routes {
     JsonFields fields = wire.read(body);
     List<Operation> operations =
         batch ? OperationCodec.readBatch(fields) : List.of(OperationCodec.read(what, fields, true));
+    operations = operations.stream().map(o -> o.within(caller.scope())).toList();
     var all = new Asked(operations, new TreeMap<>(), batch, wire, caller, since, hears);
     return Optional.of(permitted(all, mayWait && all.waits()));
   }

@@ -7,11 +7,13 @@ import dev.cinch.lease.LeaseRefusedException.LeaseHeldException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
+import dev.cinch.lease.table.Refusals;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -147,8 +149,14 @@ final class WaitingRoom implements ChangeListener {
   /** A request has come. */
   void ask(Request request) {
     hear();
+    Optional<Request> copy = queues.copy(request.id());
+    if (copy.isPresent() && !copy.get().acquire.names().equals(request.acquire.names())) {
+      // Nobody has a right to the place of a request for other leases by its id alone.
+      request.sender.outcome(new Outcome.Refused(Refusals.invalid("another request has this id")));
+      return;
+    }
     // Whoever asks again has given up the first, and should not find its own leases held.
-    queues.copy(request.id()).ifPresent(this::replace);
+    copy.ifPresent(this::replace);
     queues
         .taken(request.acquire.names())
         .filter(name -> queues.size() < most && !ended)

@@ -1,6 +1,7 @@
 package dev.cinch.lease.memory;
 
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.table.LeaseLayout;
 import dev.cinch.lease.table.SharedLogs;
@@ -75,6 +76,11 @@ final class Grants {
       var names = new ArrayList<String>(rows.size());
       rows.forEach(row -> names.add(LeaseRow.name(row)));
       return names;
+    }
+
+    /** The same. */
+    List<LeaseName> leaseNames() {
+      return names().stream().map(LeaseName::new).toList();
     }
   }
 

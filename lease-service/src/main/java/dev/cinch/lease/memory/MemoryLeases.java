@@ -311,14 +311,14 @@ final class MemoryLeases implements LeaseBackend {
   @Override
   public synchronized void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException {
     rules.requireHere(report);
-    Grants.Grant unused = known(id);
+    Grants.Grant unused = known(id, Operation.Scope.ALL);
   }
 
   @Override
   public synchronized List<Witness> renew(Operation.Renew renew, Moment time, long ceiling)
       throws LeaseRefusedException {
     rules.requireHere(renew.report());
-    Grants.Grant grant = known(renew.id());
+    Grants.Grant grant = known(renew.id(), renew.scope());
     List<LeaseState> leases = leases(grant.names());
     rules.renew(renew, grant.isFull(), leases, advance(time), ceiling);
     addMetadata(leases, renew.report());
@@ -328,7 +328,7 @@ final class MemoryLeases implements LeaseBackend {
   @Override
   public synchronized List<Witness> upgrade(Operation.Upgrade upgrade, Moment time, long ceiling)
       throws LeaseRefusedException {
-    Grants.Grant grant = known(upgrade.id());
+    Grants.Grant grant = known(upgrade.id(), upgrade.scope());
     List<LeaseState> leases = leases(grant.names());
     rules.upgrade(upgrade, grant.isFull(), leases, advance(time), ceiling);
     return keepNew(leases);
@@ -357,6 +357,9 @@ final class MemoryLeases implements LeaseBackend {
         return;
       }
       boolean known = grant != null && !grant.isOver();
+      if (grant != null && known) {
+        release.scope().require(grant.leaseNames());
+      }
       if (known || report.instance().isEmpty()) {
         latest.require();
       }
@@ -488,7 +491,7 @@ final class MemoryLeases implements LeaseBackend {
         "no grant has this id: it expired long ago, or the service was restarted; acquire anew");
   }
 
-  private Grants.Grant known(Id id) throws LeaseRefusedException {
+  private Grants.Grant known(Id id, Operation.Scope scope) throws LeaseRefusedException {
     Grants.Grant grant = grants.get(id);
     if (grant != null && grant.isReleased()) {
       throw released();
@@ -496,6 +499,7 @@ final class MemoryLeases implements LeaseBackend {
     if (grant == null || grant.isOver()) {
       throw unknown();
     }
+    scope.require(grant.leaseNames());
     return grant;
   }
 

@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.Operation;
 import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.Refusals;
 import java.util.HashMap;
@@ -145,9 +146,14 @@ final class GrantsHere {
    *
    * @param latest refuses where another instance has taken over
    */
-  synchronized void beginRelease(Id id, long now, LeaseBackend.Latest latest)
+  synchronized void beginRelease(Operation.Release release, long now, LeaseBackend.Latest latest)
       throws LeaseRefusedException {
-    if (grants.containsKey(id) && !begun.containsKey(id)) {
+    Id id = release.id();
+    Known known = grants.get(id);
+    if (known != null) {
+      release.scope().require(known.names()); // a copy that is forbidden is no copy
+    }
+    if (known != null && !begun.containsKey(id)) {
       latest.require();
       note(begun, id, now);
     }

@@ -215,7 +215,7 @@ public final class RegisterBackend implements LeaseBackend {
   public List<Witness> renew(Operation.Renew renew, Moment now, long ceiling)
       throws LeaseRefusedException {
     rules.requireHere(renew.report());
-    GrantsHere.Known known = known(renew.id(), renew.report());
+    GrantsHere.Known known = known(renew.id(), renew.report(), renew.scope());
     return prolong(
         renew.id(),
         known,
@@ -231,7 +231,7 @@ public final class RegisterBackend implements LeaseBackend {
   @Override
   public List<Witness> upgrade(Operation.Upgrade upgrade, Moment now, long ceiling)
       throws LeaseRefusedException {
-    GrantsHere.Known known = known(upgrade.id(), LeaseReport.NOTHING);
+    GrantsHere.Known known = known(upgrade.id(), LeaseReport.NOTHING, upgrade.scope());
     return prolong(
         upgrade.id(),
         known,
@@ -262,11 +262,11 @@ public final class RegisterBackend implements LeaseBackend {
     if (grants.wasReleased(id)) {
       return;
     }
-    grants.beginRelease(id, now.time(), latest);
+    grants.beginRelease(release, now.time(), latest);
     if (grants.get(id).isEmpty()) {
       grants.giveUp(id, now.time());
     }
-    GrantsHere.Known known = known(id, release.report());
+    GrantsHere.Known known = known(id, release.report(), release.scope());
     try {
       release(release, known, now);
     } catch (LeaseRefusedException e) {
@@ -335,6 +335,10 @@ public final class RegisterBackend implements LeaseBackend {
             .map(SignedWitness::witness)
             .sorted(Comparator.comparing(Witness::name))
             .toList();
+    List<LeaseName> names = witnesses.stream().map(Witness::name).toList();
+    if (grants.get(id).filter(known -> !known.names().equals(names)).isPresent()) {
+      throw invalid("this grant has other leases, too");
+    }
     var pending = new ArrayList<LeaseChanges.Change>();
     for (Witness witness : witnesses) {
       pending.add(
@@ -357,8 +361,7 @@ public final class RegisterBackend implements LeaseBackend {
                 return Optional.of(lease);
               }));
     }
-    return Optional.of(
-        keep(id, witnesses.stream().map(Witness::name).toList(), true, LeaseChanges.all(pending)));
+    return Optional.of(keep(id, names, true, LeaseChanges.all(pending)));
   }
 
   @Override
@@ -374,13 +377,15 @@ public final class RegisterBackend implements LeaseBackend {
   @Override
   public void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException {
     rules.requireHere(report);
-    GrantsHere.Known unused = known(id, report);
+    GrantsHere.Known unused = known(id, report, Operation.Scope.ALL);
   }
 
   /** Another machine may have made the grant; whoever goes by witnesses can go on here by them. */
-  private GrantsHere.Known known(Id id, LeaseReport report) throws LeaseRefusedException {
+  private GrantsHere.Known known(Id id, LeaseReport report, Operation.Scope scope)
+      throws LeaseRefusedException {
     Optional<GrantsHere.Known> known = grants.get(id);
     if (known.isPresent()) {
+      scope.require(known.get().names());
       return known.get();
     }
     throw report.instance().isPresent()

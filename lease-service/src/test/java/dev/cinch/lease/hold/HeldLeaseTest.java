@@ -25,6 +25,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Rule L5, and renewing. */
@@ -70,6 +71,22 @@ final class HeldLeaseTest {
       assertThrows(LeaseRefusedException.class, () -> rig.acquire("a"));
       rig.time.advanceMs(100);
     }
+  }
+
+  /** Somebody that has seen the id used it for them at a server that has not met this grant. */
+  @Test
+  void l5_anAnswerOfOtherLeasesProlongsNothing() throws Exception {
+    HeldLease lease = hold();
+    long deadline = lease.deadline();
+    service.others = new Grant(lease.id(), rig.acquire("b").witnesses());
+    rig.time.advanceMs(1_000);
+    var e = assertThrows(LeaseUnavailableException.class, () -> lease.renew(LogSet.NONE));
+    assertEquals("the lease service answers of other leases: [b]", e.getMessage());
+    assertThrows(LeaseUnavailableException.class, lease::upgrade);
+    assertEquals(deadline, lease.deadline());
+    service.others = null;
+    assertTrue(lease.renew(LogSet.NONE).expiry() > 0);
+    assertTrue(lease.deadline() > deadline);
   }
 
   @Test
@@ -378,6 +395,7 @@ final class HeldLeaseTest {
     boolean down;
     int renewals;
     int refused;
+    @Nullable Grant others;
     String renewalThread = "";
     CountDownLatch renewed = new CountDownLatch(1);
     final List<Long> spread = new ArrayList<>();
@@ -398,6 +416,9 @@ final class HeldLeaseTest {
     @Override
     public Outcome carryOut(Operation operation) throws LeaseUnavailableException {
       network();
+      if (others != null) {
+        return new Outcome.Granted(others);
+      }
       if (!(operation instanceof Operation.Renew)) {
         return super.carryOut(operation);
       }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -148,6 +149,47 @@ final class AccessApiTest {
       builder.watch(List.of(), List.of("ci/")).close();
       assertThrows(
           LeaseUnavailableException.class, () -> builder.watch(List.of(), List.of("jobs/")));
+    }
+  }
+
+  /** Whoever has seen the secret of a grant needs the right to its leases, too. */
+  @Test
+  void theSecretOfAGrantGivesNoRightToIt() throws Exception {
+    var mine = acquire("jobs/1");
+    var open =
+        new Operation.Acquire(mine.id(), List.of(new LeaseName("ci/9")), "x", 1, LogSet.ALL, false);
+    String jobs = token("acquire:jobs/", "acquire:db/");
+    String ci = token("acquire:ci/", "observe", "revoke:ci/");
+    try (LeaseServer server = server(false)) {
+      HttpLeaseClient holder = client(server, jobs);
+      HttpLeaseClient thief = client(server, ci);
+      Grant grant = holder.acquire(mine);
+      List<Operation> wanted =
+          List.of(
+              new Operation.Renew(mine.id(), Rig.LEASE_MS, LogSet.NONE, LeaseReport.NOTHING),
+              new Operation.Upgrade(mine.id(), Rig.LEASE_MS),
+              new Operation.Resume(mine.id(), grant.witnesses(), Rig.LEASE_MS),
+              new Operation.Release(mine.id(), LeaseReport.NOTHING),
+              mine);
+      for (Operation each : wanted) {
+        LeaseRefusedException e =
+            assertThrows(LeaseRefusedException.class, () -> thief.carryOut(each).requireDone());
+        assertEquals(Reason.FORBIDDEN, e.reason(), e::getMessage);
+        assertTrue(e.getMessage().contains("the right acquire:jobs/1"), e::getMessage);
+      }
+      for (Outcome outcome : thief.carryOut(wanted)) {
+        assertTrue(
+            outcome instanceof Outcome.Refused r && r.refusal().reason() == Reason.FORBIDDEN);
+      }
+      assertEquals(Optional.of(Reason.FORBIDDEN), refused(thief, revoke("jobs/1")));
+      assertThrows(
+          LeaseRefusedException.class,
+          () -> thief.hand(new LeaseName("jobs/1"), "thief", 0, Optional.of(mine.id())));
+      assertEquals(Optional.of(Reason.INVALID), refused(thief, open));
+      assertTrue(rig.service.show(new LeaseName("jobs/1")).orElseThrow().state().excludes());
+      for (int place : List.of(0, 1, 3)) {
+        holder.carryOut(wanted.get(place)).requireDone();
+      }
     }
   }
 

@@ -98,6 +98,23 @@ final class WaitingApiTest {
     }
   }
 
+  /** Else whoever has seen the id ends the wait of another one. */
+  @Test
+  void aRequestForOtherLeasesTakesNobodysPlace() throws Exception {
+    Grant held = rig.acquire("a");
+    Operation.Acquire mine = rig.request("a");
+    try (RawClient client = waiting(mine, 50_000)) {
+      assertEquals(Rig.LEASE_MS, timers.take().ms);
+      var other =
+          new Operation.Acquire(mine.id(), Rig.names("b"), "x", 1, mine.logs(), mine.tentative());
+      RawClient.Response answer = sent(other, 40_000).response();
+      assertEquals(400, answer.status(), answer.body());
+      assertEquals("INVALID", answer.json().get("error").asText());
+      rig.service.release(held.id(), LeaseReport.NOTHING);
+      assertEquals(200, client.response().status());
+    }
+  }
+
   @Test
   void theEndOfALeaseLetsTheFirstHaveIt() throws Exception {
     Grant unused = rig.acquire("a");

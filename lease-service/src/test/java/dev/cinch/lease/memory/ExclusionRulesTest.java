@@ -66,6 +66,41 @@ final class ExclusionRulesTest {
     assertEquals(Optional.of(first.correlation()), only(rig.acquire("a")).previous());
   }
 
+  /** Whoever has seen the secret has no right by that. */
+  @Test
+  void nothingOfAGrantIsDoneForSomebodyWithoutARightToAllItsLeases() throws Exception {
+    Grant grant = rig.service.acquire(rig.tentative("ci/1", "jobs/1"));
+    Grant other = rig.acquire("jobs/2");
+    Operation.Scope scope =
+        names -> {
+          if (!names.stream().allMatch(name -> name.value().startsWith("ci/"))) {
+            throw new LeaseRefusedException(Reason.FORBIDDEN, "this needs a right to " + names, 0);
+          }
+        };
+    List<Operation> wanted =
+        List.of(
+            new Operation.Renew(grant.id(), LEASE_MS, LogSet.NONE, LeaseReport.NOTHING),
+            new Operation.Upgrade(grant.id(), LEASE_MS),
+            new Operation.Release(grant.id(), LeaseReport.NOTHING),
+            new Operation.Release(other.id(), LeaseReport.NOTHING));
+    rig.time.advanceMs(1);
+    for (Operation each : wanted) {
+      refused(Reason.FORBIDDEN, () -> rig.service.carryOut(each.within(scope)).requireDone());
+    }
+    for (String name : List.of("ci/1", "jobs/1", "jobs/2")) {
+      LeaseInfo info = rig.service.show(new LeaseName(name)).orElseThrow();
+      assertEquals(name.equals("jobs/2"), info.state().excludes(), name);
+      assertEquals(rig.time.wallNanos() + (LEASE_MS - 1) * MS, info.witness().expiry(), name);
+    }
+    for (Operation each : wanted) {
+      rig.service.carryOut(each.within(names -> {})).requireDone();
+    }
+    Grant mine = rig.acquire("ci/2", "ci/3");
+    Operation release = new Operation.Release(mine.id(), LeaseReport.NOTHING).within(scope);
+    rig.service.carryOut(release).requireDone();
+    rig.service.carryOut(release).requireDone(); // it came before
+  }
+
   @Test
   void l1_aRenewedNameStaysRefused() throws Exception {
     Grant grant = rig.acquire("a");

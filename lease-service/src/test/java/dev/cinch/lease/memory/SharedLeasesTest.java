@@ -122,6 +122,17 @@ final class SharedLeasesTest {
     refused(Reason.NOT_HELD, () -> resume(one, next));
   }
 
+  /** A part of a grant would be renewed alone from then on. */
+  @Test
+  void l10_aGrantIsResumedWholeWhereItIsKnown() throws Exception {
+    Grant grant = one.acquire("a", "b");
+    var part = new Grant(grant.id(), grant.witnesses().subList(0, 1));
+    refused(Reason.INVALID, () -> resume(one, part));
+    assertEquals(2, renewHere(one, grant).witnesses().size());
+    assertEquals(2, resume(two, grant).witnesses().size());
+    refused(Reason.INVALID, () -> resume(two, part));
+  }
+
   /** Who knows the secret may make up a witness of another grant to the same request. */
   @Test
   void l17_nobodyResumesALeaseThatTheNameDoesNotHave() throws Exception {
