@@ -211,6 +211,18 @@ public final class Forked implements AutoCloseable {
         .orElseThrow();
   }
 
+  /** Its guard, which may be about to take that name; the command has begun. */
+  public ProcessHandle guard() throws IOException {
+    while (true) {
+      for (ProcessHandle child : process().children().toList()) {
+        Path line = Path.of("/proc", "" + child.pid(), "cmdline");
+        if (Files.exists(line) && Files.readString(line).startsWith("cinch guard\0")) {
+          return child;
+        }
+      }
+    }
+  }
+
   /** Sends signals to several at once. */
   public static void signal(String name, long... pids) throws IOException, InterruptedException {
     var command = new ArrayList<>(List.of("kill", "-" + name));

@@ -38,6 +38,7 @@ public final class Served implements AutoCloseable {
   private final Semaphore acquires = new Semaphore(0);
   private final AtomicInteger superseded = new AtomicInteger();
   private volatile boolean away;
+  private volatile boolean deaf;
 
   /** Counted down once it was decided on a grant whose answer nobody gets; null for usual ones. */
   private volatile @Nullable CountDownLatch unanswered;
@@ -88,6 +89,9 @@ public final class Served implements AutoCloseable {
             if (away) {
               throw new LeaseUnavailableException("away", null);
             }
+            if (deaf && call.carriesOut(Operation.Release.class)) {
+              closed.await();
+            }
             if (acquires && superseded.getAndDecrement() > 0) {
               var tookOver =
                   new LeaseRefusedException(Reason.SUPERSEDED, "instance 9 took over", 0);
@@ -131,6 +135,11 @@ public final class Served implements AutoCloseable {
   /** Whether it answers from now on that there is no service behind it. */
   public void away(boolean now) {
     away = now;
+  }
+
+  /** Gives no release an answer from now on. */
+  public void deafToReleases() {
+    deaf = true;
   }
 
   /** How many of the next requests for leases find a server that another one superseded. */

@@ -38,6 +38,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@code grant}: the id; the address of the lease service, or {@code cell} and the cell's
  *       file; how long each renewal makes the leases last, milliseconds; and with a cell the
  *       leases' names
+ *   <li>{@code limits}: until when the command of a {@code lease run} may go on, for its launcher
+ *       and guard
  *   <li>{@code given-back}: made before the leases are given back, which may be tried again
  *   <li>{@code use-ID}: an append that has not ended; made before it looks for {@code given-back},
  *       so that either it finds that, or whoever gives back finds the use
@@ -142,6 +144,11 @@ public final class GrantDirectory {
 
   Path path() {
     return directory;
+  }
+
+  /** The file that says until when a command may go on; not made here. */
+  Path limits() {
+    return directory.resolve("limits");
   }
 
   public Id id() {

@@ -29,6 +29,10 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -72,6 +76,13 @@ import picocli.CommandLine.Parameters;
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 public final class LeaseRunCommand implements Callable<Integer> {
   private static final Duration USUAL = Duration.ofSeconds(60);
+
+  /** How long the service is asked to take the leases back, which run out else. */
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  /** The same of leases that are over soon, or already. */
+  private static final Duration PATIENCE_ONCE_LOST = Duration.ofSeconds(1);
+
   private static final String NAME = "cinch lease run";
 
   private final Io io;
@@ -265,14 +276,14 @@ public final class LeaseRunCommand implements Callable<Integer> {
             hook("--on-lost", "CINCH_REASON", onLost, variables),
             hook("--on-hand", "CINCH_TO", onHand, variables));
     // Whatever this throws, the guard ends the command, and the leases run out.
-    running.begin(variables, countdown.limits(held.deadline()));
+    running.begin(variables, grant.limits(), countdown.limits(held.deadline()));
     boolean byItself = countdown.attend(running, held);
     if (running.wasForsaken()) {
-      io.say(NAME, "its launcher or guard was killed, and so the command");
+      io.say(NAME, "its launcher was killed, and so the command");
     }
     running.done();
-    giveBack(held, grant);
-    return byItself ? ExitCode.GOOD : ExitCode.REFUSED;
+    giveBack(held, grant, byItself ? PATIENCE : PATIENCE_ONCE_LOST);
+    return byItself && !running.wasForsaken() ? ExitCode.GOOD : ExitCode.REFUSED;
   }
 
   private LeaseCountdown.Hook hook(
@@ -306,21 +317,46 @@ public final class LeaseRunCommand implements Callable<Integer> {
   }
 
   /** Rule L2: only with the highest timestamp of all that was written under them. */
-  private void giveBack(HeldLease held, GrantDirectory grant) throws IOException {
+  private void giveBack(HeldLease held, GrantDirectory grant, Duration patience)
+      throws IOException, InterruptedException {
     try {
       GrantDirectory.Uses uses = grant.close();
       String kept =
           uses.open() > 0
               ? "an append under them was killed, or goes on"
-              : agreed(held, uses)
-                  ? released(held, uses)
-                  : "the lease service was restarted, or does not answer";
+              : within(
+                  patience,
+                  () ->
+                      agreed(held, uses)
+                          ? released(held, uses)
+                          : "the lease service was restarted, or does not answer");
       if (!kept.isEmpty() && held.state() != HeldLease.State.LOST) {
         held.close();
-        io.say(NAME, "the leases are not given back, and run out: " + kept);
+        runOut(kept);
       }
+    } catch (TimeoutException e) {
+      held.close();
+      runOut("no answer from the lease service within " + patience.toSeconds() + " s");
     } finally {
       grant.remove();
+    }
+  }
+
+  private void runOut(String why) {
+    io.say(NAME, "the leases are not given back, and run out: " + why);
+  }
+
+  /** What a release says; a service that is silent for too long does not hear of it. */
+  private static String within(Duration patience, Callable<String> release)
+      throws InterruptedException, TimeoutException {
+    var asked = new FutureTask<>(release);
+    var thread = new Thread(asked, "cinch-lease-release");
+    thread.setDaemon(true);
+    thread.start();
+    try {
+      return asked.get(patience.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e.getCause());
     }
   }
 

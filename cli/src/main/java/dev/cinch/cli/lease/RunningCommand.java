@@ -4,17 +4,20 @@ import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Stop;
 import dev.cinch.lease.time.SystemTime;
 import java.io.BufferedReader;
-import java.io.ByteArrayOutputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -27,8 +30,9 @@ import org.jspecify.annotations.Nullable;
  * The command that the launcher runs as its own child when it is told to. Java only watches it, and
  * ends it with all that it started: a child of Java's would get other arguments, limits and
  * signals. Standard input says {@code signal N}, {@code runs PID} and {@code ended}, a line each;
- * its end without the last one means that the launcher is gone, and ends the command too. A pipe
- * tells the launcher when to begin, and its guard how long the command may go on.
+ * its end without the last one means that the launcher or its guard is gone, and ends the command
+ * too. A pipe tells the launcher when to begin, and its guard that all is over. How long the
+ * command may go on tells a file.
  */
 final class RunningCommand implements LeaseCountdown.Attended {
   /** The system property by which the launcher names the pipe. */
@@ -40,6 +44,7 @@ final class RunningCommand implements LeaseCountdown.Attended {
   private final Stop stop;
   private final CountDownLatch over = new CountDownLatch(1);
   private final AtomicReference<@Nullable ProcessHandle> command = new AtomicReference<>();
+  private @Nullable FileChannel said;
   private volatile boolean begun;
   private volatile boolean forsaken;
 
@@ -95,35 +100,41 @@ final class RunningCommand implements LeaseCountdown.Attended {
   /**
    * Has it begin.
    *
-   * @param variables name and value of each that it gets beside those of the launcher
+   * @param variables name and value of each that it gets beside those of the launcher, which finds
+   *     the file of the limits in the directory that the first one names
    */
-  void begin(List<String> variables, LeaseCountdown.Limits limits) {
+  void begin(List<String> variables, Path limitsFile, LeaseCountdown.Limits limits)
+      throws IOException {
     begun = true;
+    said = FileChannel.open(limitsFile, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+    say(limits);
     // As arguments and names of files are encoded, of which these are made.
     var encoding = Charset.forName(System.getProperty("sun.jnu.encoding", "UTF-8"));
-    tell((String.join("\0", variables) + "\0\0").getBytes(encoding), limits);
+    try {
+      pipe.write((String.join("\0", variables) + "\0\0").getBytes(encoding));
+    } catch (IOException e) {
+      forsake();
+    }
   }
 
   @Override
   public void mayRun(LeaseCountdown.Limits limits) {
-    tell(new byte[0], limits);
+    try {
+      say(limits);
+    } catch (IOException e) {
+      forsake(); // the guard would not know that it may go on
+    }
   }
 
-  private void tell(byte[] first, LeaseCountdown.Limits limits) {
-    var all = new ByteArrayOutputStream();
-    all.writeBytes(first);
-    try {
-      // The clock that shells can read; before the other one, so that it is rather less than more.
-      String uptime = Files.readString(Path.of("/proc/uptime")).split(" ", 2)[0];
-      long zero =
-          Long.parseLong(uptime.replace(".", "")) * 10
-              - millis(SystemTime.INSTANCE.monotonicNanos());
-      String line = (zero + millis(limits.end())) + " " + (zero + millis(limits.kill())) + "\n";
-      all.writeBytes(line.getBytes(StandardCharsets.US_ASCII));
-      pipe.write(all.toByteArray()); // at once: whoever reads the first part relies on the other
-    } catch (IOException e) {
-      forsake();
-    }
+  /** Twice in one line: whoever reads a half of it finds that the two differ. */
+  private void say(LeaseCountdown.Limits limits) throws IOException {
+    // The clock that shells can read; before the other one, so that it is rather less than more.
+    String uptime = Files.readString(Path.of("/proc/uptime")).split(" ", 2)[0];
+    long zero =
+        Long.parseLong(uptime.replace(".", "")) * 10 - millis(SystemTime.INSTANCE.monotonicNanos());
+    String both = (zero + millis(limits.end())) + " " + (zero + millis(limits.kill()));
+    byte[] line = (both + " " + both + "\n").getBytes(StandardCharsets.US_ASCII);
+    int unused = Objects.requireNonNull(said).write(ByteBuffer.wrap(line), 0);
   }
 
   private static long millis(long nanos) {
@@ -160,7 +171,7 @@ final class RunningCommand implements LeaseCountdown.Attended {
     return Math.max(0, until - SystemTime.INSTANCE.monotonicNanos());
   }
 
-  /** Whether it was killed since its launcher or its guard was. */
+  /** Whether it was killed since its launcher was. */
   boolean wasForsaken() {
     return forsaken;
   }

@@ -24,6 +24,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Commands under leases, and what they append, in processes of their own. */
 @Timeout(600)
@@ -221,6 +223,19 @@ class LeaseRunTest {
     }
   }
 
+  /** What nobody hears of runs out. */
+  @Test
+  void aServiceThatIsSilentIsNotWaitedForOnceTheLeaseIsLost() throws Exception {
+    try (Forked running = run("trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done")) {
+      assertEquals("ready", running.line());
+      served.deafToReleases();
+      cinch.run("lease", "revoke", "jobs/1", "--reason=test", served.admin).ended(0);
+      String err = running.err();
+      running.ended(3);
+      assertTrue(err.contains("run out: no answer from the lease service within 1 s"), err);
+    }
+  }
+
   /** The command ends, its leases are given back, and whoever is named has them next. */
   @Test
   void aHandoverEndsTheCommandAndTheNextHolderHasIt() throws Exception {
@@ -337,47 +352,91 @@ class LeaseRunTest {
         .anyMatch(line -> (Long.parseUnsignedLong(line.split("\\s+", -1)[1], 16) & 1) != 0);
   }
 
-  /** Neither the command nor what it started runs beside the next holder's, whoever was killed. */
-  private void noneOutlives(String who, String signal, boolean launcher, boolean java)
-      throws Exception {
+  /**
+   * Neither the command nor what it started runs beside the next holder's, whoever was killed or
+   * stopped.
+   *
+   * @param what signals, each to some: L is the launcher, J Java, and G the guard
+   */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "KILL J",
+        "STOP J",
+        "KILL JG",
+        "STOP JG",
+        "KILL J STOP G",
+        "STOP J KILL G",
+        "KILL L",
+        "KILL LJ",
+        "KILL LG",
+        "KILL L STOP J",
+        "KILL L STOP G",
+        "STOP L KILL J",
+        "STOP LJ"
+      })
+  void whoeverIsLeftEndsTheCommandBeforeTheLeaseIsAnothers(String what) throws Exception {
     String text =
         "trap '' TERM; (echo $(exec sh -c 'echo $PPID') $$; i=0;"
             + " while [ $((i=i+1)) -lt 1200 ]; do sleep 0.05; done) & wait; wait";
     try (Forked running = run(text, "--for=2s", "--wait=1h")) {
       String pids = running.line();
-      long[] killed =
-          launcher && java
-              ? new long[] {running.java().pid(), running.pid()}
-              : new long[] {launcher ? running.pid() : running.java().pid()};
-      Forked.signal(signal, killed);
+      ProcessHandle java = running.java();
+      ProcessHandle guard = running.guard();
+      String[] words = what.split(" ");
+      for (int i = 0; i < words.length; i += 2) {
+        long[] to =
+            words[i + 1]
+                .chars()
+                .mapToLong(c -> c == 'L' ? running.pid() : c == 'J' ? java.pid() : guard.pid())
+                .toArray();
+        Forked.signal(words[i], to);
+      }
       try (Forked next =
           run(
               "cat " // what init has not reaped yet runs no more
                   + pids.replaceAll("([0-9]+)", "/proc/$1/status")
                   + " 2>/dev/null | grep '^State:' | grep -v Z; echo so",
               "--wait=1h")) {
-        assertEquals("so", next.line(), who);
+        assertEquals("so", next.line(), what);
         ends(0, next);
       }
-      int code = running.await();
-      assertEquals(launcher ? 137 : 3, code, who);
+      if (what.startsWith("STOP L")) {
+        running.signal("CONT");
+      }
+      assertEquals(what.startsWith("KILL L") ? 137 : 3, running.await(), what);
+      java.destroyForcibly(); // where the launcher could not
+      guard.destroyForcibly();
     }
   }
 
+  /** Those that were stopped for a while, and go on, end nothing that may go on. */
   @Test
-  void whenJavaIsKilledTheCommandEndsBeforeTheLeaseIsAnothers() throws Exception {
-    noneOutlives("Java", "KILL", false, true);
+  void whatWasStoppedAndGoesOnInTimeEndsNothing() throws Exception {
+    try (Forked running = run("echo ready; read go; exit 7", "--for=60s")) {
+      assertEquals("ready", running.line());
+      long[] others = {running.java().pid(), running.guard().pid()};
+      for (String signal : List.of("STOP", "CONT")) {
+        Forked.signal(signal, others);
+        running.signal(signal);
+      }
+      running.type("go\n");
+      ends(7, running);
+    }
   }
 
-  @Test
-  void whenJavaHangsTheCommandEndsBeforeTheLeaseIsAnothers() throws Exception {
-    noneOutlives("Java, stopped", "STOP", false, true);
-  }
-
-  @Test
-  void whenTheLauncherIsKilledTheCommandEndsBeforeTheLeaseIsAnothers() throws Exception {
-    noneOutlives("launcher", "KILL", true, false);
-    noneOutlives("launcher and Java", "KILL", true, true);
+  /** While Java renews; and nobody waits for one that was stopped. */
+  @ParameterizedTest
+  @ValueSource(strings = {"STOP", "KILL"})
+  void withoutItsGuardTheCommandGoesOn(String signal) throws Exception {
+    try (Forked running = run("echo ready; read go; exit 7", "--for=60s")) {
+      assertEquals("ready", running.line());
+      ProcessHandle guard = running.guard();
+      Forked.signal(signal, guard.pid());
+      running.type("go\n");
+      ends(7, running);
+      guard.onExit().join();
+    }
   }
 
   /** What a process has of the one that starts it, but for what cinch append needs to know. */
