@@ -136,12 +136,18 @@ abstract class LeaseListing extends LeaseRequest.OfCell {
         "",
         "Examples:",
         "  cinch lease list --prefix jobs/",
+        "  cinch lease list --held",
         "  cinch lease list --json | jq -r 'select(.state == \"HELD\") | .witness.name'"
       })
   @SuppressWarnings("NullAway.Init") // picocli sets the fields
   static final class Listing extends LeaseListing {
     @Option(names = "--prefix", paramLabel = "TEXT", defaultValue = "", description = "Of names.")
     String prefix;
+
+    @Option(
+        names = "--held",
+        description = "Only those that somebody has now, tentative and revoked ones too.")
+    boolean held;
 
     Listing(Io io) {
       super(io);
@@ -163,7 +169,7 @@ abstract class LeaseListing extends LeaseRequest.OfCell {
       long now = client.now();
       while (true) {
         List<LeaseDetail> page = client.details(prefix, after, PAGE);
-        print(page, now, printer);
+        print(page.stream().filter(each -> !held || isHeld(each.info())).toList(), now, printer);
         if (page.isEmpty()) { // others may be short, since their bytes are bounded too
           return;
         }

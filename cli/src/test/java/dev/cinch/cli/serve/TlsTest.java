@@ -203,13 +203,41 @@ final class TlsTest {
       Cinch cinch = Cinch.on(store).with("CINCH_SERVER", served.listening());
       cinch.with("CINCH_CA", tls.resolve("ca.pem").toString());
       cinch.run(patiently(own(tls, "web-1"))).ended(0);
-      cinch.run(acquire()).failed(4, "");
-      cinch.run(acquire(own(foreign, "web-1"))).failed(4, "");
+      String unknown = "name yours with --tls-cert FILE";
+      cinch.run(acquire()).failed(4, unknown);
+      cinch.run(acquire(own(foreign, "web-1"))).failed(4, unknown);
       cinch.with("CINCH_TLS_CERT", tls.resolve("web-1.pem").toString());
       cinch.with("CINCH_TLS_KEY", tls.resolve("web-1.key").toString());
       cinch.run(patiently()).ended(0);
       String wrong = "--tls-key=" + tls.resolve("ca.key");
       cinch.run(acquire(own(tls, "web-1")[0], wrong)).failed(4, "ca.key is no key of");
+    }
+  }
+
+  /** Each says which option mends it, and of which server. */
+  @Test
+  void whatDoesNotComeToTermsIsSaidInWords() throws Exception {
+    Path tls = tls("tls");
+    Path foreign = tls("foreign").resolve("ca.pem");
+    Path store = Cinch.quickStore(temp);
+    try (Forked served = Forked.serveHere(temp, store, own(tls, "server"))) {
+      String address = served.listening();
+      String port = ":" + port(address);
+      Cinch cinch = Cinch.on(store).with("CINCH_CA", tls.resolve("ca.pem").toString());
+      cinch.with("CINCH_SERVER", address);
+      cinch.run(patiently()).ended(0);
+      cinch.with("CINCH_SERVER", "http://localhost" + port);
+      cinch.run(acquire()).failed(4, "if TLS is spoken there, the address begins with https://");
+      cinch.with("CINCH_SERVER", address).with("CINCH_CA", foreign.toString());
+      cinch
+          .run(acquire())
+          .failed(4, port + "/v1/leases/acquire: the server's certificate is signed");
+      cinch.run(acquire()).failed(4, "with --ca FILE");
+    }
+    try (Forked plain = Forked.serveHere(temp, store)) {
+      Cinch cinch = Cinch.on(store).with("CINCH_CA", tls.resolve("ca.pem").toString());
+      cinch.with("CINCH_SERVER", "https://127.0.0.1:" + port(plain.listening()));
+      cinch.run(acquire()).failed(4, "no TLS is spoken there");
     }
   }
 

@@ -7,6 +7,7 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LeaseUnavailableException.LeaseNotSentException;
 import dev.cinch.lease.http.Endpoints.Transport.Answered;
 import dev.cinch.lease.http.Endpoints.Transport.Patience;
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.SocketTimeoutException;
@@ -19,7 +20,6 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
-import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -293,7 +293,14 @@ final class Endpoints {
             throw new LeaseNotSentException("nobody is at " + uri + " any more: " + reason(e), e);
           }
           throw new LeaseUnavailableException(
-              "no answer from the lease service" + silent + " at " + uri + ": " + reason(e), e);
+              "no answer from the lease service"
+                  + silent
+                  + " at "
+                  + uri
+                  + ": "
+                  + reason(e)
+                  + hint(e, uri),
+              e);
         } catch (InterruptedException e) {
           Thread.currentThread().interrupt();
           again = true;
@@ -345,13 +352,36 @@ final class Endpoints {
     }
   }
 
+  /**
+   * What may be behind a connection that ended: a server of TLS hangs up on plain text, and the
+   * alert of one that misses a certificate is lost where the end is noticed first.
+   */
+  private static String hint(IOException e, URI uri) {
+    if (e instanceof ConnectException
+        || e instanceof SocketTimeoutException
+        || TlsInWords.of(e) != null) {
+      return "";
+    }
+    if ("https".equalsIgnoreCase(uri.getScheme())) {
+      return "; if it takes clients with a certificate alone, name yours with --tls-cert FILE and"
+          + " --tls-key FILE";
+    }
+    return e instanceof EOFException
+        ? "; if TLS is spoken there, the address begins with https://"
+        : "";
+  }
+
   static String reason(IOException e) {
     boolean unsent = e instanceof ConnectException;
     Throwable why = unsent && e.getCause() != null ? e.getCause() : e;
     if (why instanceof SocketTimeoutException) {
       return "timed out";
     }
-    if (unsent && !(why instanceof SSLException)) {
+    String tls = TlsInWords.of(why);
+    if (tls != null) {
+      return tls;
+    }
+    if (unsent) {
       return "can't connect";
     }
     return why.getMessage() == null ? why.getClass().getSimpleName() : why.getMessage();

@@ -13,6 +13,9 @@ import java.util.Locale;
  * who reads it, since whoever answers may go on for ever. Not thread-safe.
  */
 final class Reply {
+  /** With it begins what a server of TLS says to a request in plain text. */
+  private static final int TLS_ALERT = 0x15;
+
   /** Of the lines of its heads together, and of what is between two chunks; bytes. */
   private static final int MAX_LINES = 1 << 20;
 
@@ -149,6 +152,9 @@ final class Reply {
       }
       if (++lines > MAX_LINES) {
         throw new IOException("the answer's head does not end");
+      }
+      if (lines == 1 && b == TLS_ALERT) {
+        throw new IOException("TLS is spoken there; the address begins with https://");
       }
       if (b == '\n') {
         String text = line.toString(ISO_8859_1);
