@@ -7,7 +7,6 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LeaseUnavailableException.LeaseNotSentException;
 import dev.cinch.lease.http.Endpoints.Transport.Answered;
 import dev.cinch.lease.http.Endpoints.Transport.Patience;
-import java.io.EOFException;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.SocketTimeoutException;
@@ -299,7 +298,7 @@ final class Endpoints {
                   + uri
                   + ": "
                   + reason(e)
-                  + hint(e, uri),
+                  + TlsInWords.hint(e, uri),
               e);
         } catch (InterruptedException e) {
           Thread.currentThread().interrupt();
@@ -350,25 +349,6 @@ final class Endpoints {
               .plus(request.queued().multipliedBy(ATTEMPTS));
       return asked == all.size() || clock.getAsLong() - from >= most.toNanos();
     }
-  }
-
-  /**
-   * What may be behind a connection that ended: a server of TLS hangs up on plain text, and the
-   * alert of one that misses a certificate is lost where the end is noticed first.
-   */
-  private static String hint(IOException e, URI uri) {
-    if (e instanceof ConnectException
-        || e instanceof SocketTimeoutException
-        || TlsInWords.of(e) != null) {
-      return "";
-    }
-    if ("https".equalsIgnoreCase(uri.getScheme())) {
-      return "; if it takes clients with a certificate alone, name yours with --tls-cert FILE and"
-          + " --tls-key FILE";
-    }
-    return e instanceof EOFException
-        ? "; if TLS is spoken there, the address begins with https://"
-        : "";
   }
 
   static String reason(IOException e) {

@@ -1,6 +1,11 @@
 package dev.cinch.lease.http;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.SocketTimeoutException;
+import java.net.URI;
 import java.security.cert.CertificateExpiredException;
 import java.security.cert.CertificateNotYetValidException;
 import javax.net.ssl.SSLException;
@@ -21,6 +26,23 @@ final class TlsInWords {
       }
     }
     return null;
+  }
+
+  /**
+   * What may be behind a connection that ended: a server of TLS hangs up on plain text, and the
+   * alert of one that misses a certificate is lost where the end is noticed first.
+   */
+  static String hint(IOException e, URI uri) {
+    if (e instanceof ConnectException || e instanceof SocketTimeoutException || of(e) != null) {
+      return "";
+    }
+    if ("https".equalsIgnoreCase(uri.getScheme())) {
+      return "; if it takes clients with a certificate alone, name yours with --tls-cert FILE and"
+          + " --tls-key FILE";
+    }
+    return e instanceof EOFException
+        ? "; if TLS is spoken there, the address begins with https://"
+        : "";
   }
 
   private static String of(SSLException e) {
