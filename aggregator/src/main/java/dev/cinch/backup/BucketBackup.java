@@ -59,23 +59,43 @@ final class BucketBackup {
     for (BucketLock.Part part : closed.lock().parts()) {
       Path name = LogLayout.lockPart(LogLayout.lock(source), part.sha256());
       to.publish(
-          LogLayout.lockPart(LogLayout.lock(copy), part.sha256()), document(name, part.sha256()));
+          LogLayout.lockPart(LogLayout.lock(copy), part.sha256()),
+          document(log, name, BucketLock.MAX_BYTES, part.sha256()));
     }
-    to.publish(LogLayout.lock(copy), document(LogLayout.lock(source), closed.digest()));
+    Path lock = LogLayout.lock(source);
+    to.publish(
+        LogLayout.lock(copy), document(log, lock, BucketLock.MAX_BYTES, closed.digest()));
   }
 
-  private byte[] document(Path document, String sha256) throws IOException {
-    byte[] bytes = log.documents().read(document, BucketLock.MAX_BYTES, all -> all);
-    if (!Envelope.sha256(bytes).equals(sha256)) {
-      throw new DamagedException(document, 0, "SHA-256 " + sha256, Envelope.sha256(bytes));
+  /** The bytes of a document of which something else says the digest. */
+  static byte[] document(LogContext log, Path document, int limit, String sha256)
+      throws IOException {
+    return log.documents()
+        .read(
+            document,
+            limit,
+            bytes -> {
+              String found = Envelope.sha256(bytes);
+              if (!found.equals(sha256)) {
+                throw new DamagedException(document, 0, "SHA-256 " + sha256, found);
+              }
+              return bytes;
+            });
+  }
+
+  private void data(Bucket bucket, LockedFile file, Path copy) throws IOException {
+    try {
+      data(bucket, file, copy, Freshness.CACHED);
+    } catch (DamagedException e) {
+      data(bucket, file, copy, Freshness.CERTAIN); // before it is believed (rule N5)
     }
-    return bytes;
   }
 
   /** The lock's copy of the last bytes counts, whatever the file holds there (rule C3). */
-  private void data(Bucket bucket, LockedFile file, Path copy) throws IOException {
+  private void data(Bucket bucket, LockedFile file, Path copy, Freshness freshness)
+      throws IOException {
     Path draft;
-    try (Stored in = log.storage().open(bucket, file.name(), Freshness.CACHED)) {
+    try (Stored in = log.storage().open(bucket, file.name(), freshness)) {
       draft = to.draft(there.bucket(bucket), in, file.copyOffset(), file.copy(), Sha256.digest());
     }
     Path source = LogLayout.dataFile(log.layout().bucket(bucket), file.name());

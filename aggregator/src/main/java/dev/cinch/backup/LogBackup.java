@@ -81,7 +81,9 @@ final class LogBackup {
 
   /** Makes the log, as one in which nothing is settled. */
   void make() throws IOException {
-    byte[] identity = document(from.identity(), Envelope.MAX_SMALL_BYTES);
+    byte[] identity =
+        log.documents()
+            .read(from.identity(), Envelope.MAX_SMALL_BYTES, Freshness.CERTAIN, bytes -> bytes);
     for (Path place :
         List.of(
             there.buckets(),
@@ -93,10 +95,6 @@ final class LogBackup {
     }
     to.publishSame(there.identity(), identity);
     to.note(to.layout().logName(new ListedLog(from.name(), log.id())));
-  }
-
-  private byte[] document(Path document, int limit) throws IOException {
-    return log.documents().read(document, limit, bytes -> bytes);
   }
 
   /** Whether the first record that the copy needs may have been retired behind this one. */
@@ -238,11 +236,9 @@ final class LogBackup {
 
   private void record(Link link) throws IOException {
     long number = link.record().number();
-    byte[] bytes = document(chain.path(number), HorizonRecord.MAX_BYTES);
-    if (!Envelope.sha256(bytes).equals(link.digest())) {
-      throw new DamagedException(chain.path(number), 0, "SHA-256 " + link.digest(), "another");
-    }
-    to.publish(there.record(number), bytes);
+    to.publish(
+        there.record(number),
+        BucketBackup.document(log, chain.path(number), HorizonRecord.MAX_BYTES, link.digest()));
   }
 
   /** The last segment of the source that ends at or before a record. */
@@ -260,9 +256,18 @@ final class LogBackup {
 
   private Path segment(long number) throws IOException {
     SegmentDigests digests = digests(number);
+    try {
+      return segment(number, digests, Freshness.CACHED);
+    } catch (DamagedException e) {
+      return segment(number, digests, Freshness.CERTAIN); // before it is believed (rule N5)
+    }
+  }
+
+  private Path segment(long number, SegmentDigests digests, Freshness freshness)
+      throws IOException {
     MessageDigest sha256 = Sha256.digest();
     Path draft;
-    try (Stored in = log.documents().open(from.segment(number), Freshness.CACHED)) {
+    try (Stored in = log.documents().open(from.segment(number), freshness)) {
       draft = to.draft(there.segments(), in, in.size(), new byte[0], sha256);
     }
     String found = HexFormat.of().formatHex(sha256.digest());
