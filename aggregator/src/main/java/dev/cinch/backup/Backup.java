@@ -265,9 +265,8 @@ public final class Backup {
     for (String name : serviceNames(from)) {
       if (!to.has(place.resolve(name))) {
         try {
-          byte[] bytes = 
-              storage.read(
-                  from.resolve(name), MAX_SERVICE_FILE, Freshness.CERTAIN, all -> all);
+          byte[] bytes =
+              storage.read(from.resolve(name), MAX_SERVICE_FILE, Freshness.CERTAIN, all -> all);
           to.publish(place.resolve(name), bytes);
         } catch (NoSuchFileException e) {
           continue; // a higher ceiling stands in its place

@@ -63,8 +63,7 @@ final class BucketBackup {
           document(log, name, BucketLock.MAX_BYTES, part.sha256()));
     }
     Path lock = LogLayout.lock(source);
-    to.publish(
-        LogLayout.lock(copy), document(log, lock, BucketLock.MAX_BYTES, closed.digest()));
+    to.publish(LogLayout.lock(copy), document(log, lock, BucketLock.MAX_BYTES, closed.digest()));
   }
 
   /** The bytes of a document of which something else says the digest. */
