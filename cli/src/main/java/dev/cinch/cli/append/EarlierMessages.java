@@ -21,6 +21,7 @@ final class EarlierMessages implements LogReader.Objection {
   private final Set<LeaseName> names;
   private final long from;
   private final long to;
+  private final boolean known;
   private @Nullable List<SignedWitness> last;
   private boolean lastHas;
 
@@ -28,12 +29,15 @@ final class EarlierMessages implements LogReader.Objection {
    * @param names a message was written under all of them
    * @param from the first time, nanoseconds since the Unix epoch
    * @param to the end of the time, through which the log is settled
+   * @param known whether the lease service knows that somebody may have had the leases before;
+   *     where it does not, only a restored store has any of them, above all that expired
    */
-  EarlierMessages(Log log, Set<LeaseName> names, long from, long to) {
+  EarlierMessages(Log log, Set<LeaseName> names, long from, long to, boolean known) {
     this.log = log;
     this.names = Set.copyOf(names);
     this.from = from;
     this.to = to;
+    this.known = known;
   }
 
   /**
@@ -65,6 +69,9 @@ final class EarlierMessages implements LogReader.Objection {
 
   @Override
   public void expired(Gap gap) throws IOException {
+    if (!known) {
+      return;
+    }
     throw new Failure.Refusal(
         "messages before %s expired, and some may be of this input: say with --since when it was begun"
             .formatted(Moment.text(gap.to())));

@@ -17,6 +17,8 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.SignedWitness;
+import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.LeaseWait;
 import dev.cinch.lease.hold.LostAnswers;
 import java.io.Closeable;
@@ -72,7 +74,7 @@ final class LeasedAppend {
     try (var unusedWriters = new Closing(writers::close);
         var unused = new Closing(session::close)) {
       LeaseWait.Attempt<Grant> attempt = asking -> taken(session, asking);
-      Optional<Resumption> resumption = taken(attempt, wait, session);
+      Optional<Resumption> resumption = taken(attempt, wait, session, true);
       if (resumption == null) {
         return io.stop().exitCode();
       }
@@ -139,7 +141,7 @@ final class LeasedAppend {
       LeaseWait.Attempt<Grant> attempt = asking -> joined(session, grant, lasting);
       Optional<Resumption> resumption = null;
       try {
-        resumption = taken(attempt, patience, session);
+        resumption = taken(attempt, patience, session, false);
       } finally {
         if (resumption == null) {
           use.unused();
@@ -186,7 +188,7 @@ final class LeasedAppend {
   }
 
   /** What stands in the log under all the leases, once that is settled. */
-  private Resumption resumption(Session session)
+  private Resumption resumption(Session session, boolean own)
       throws IOException, InterruptedException, LeaseRefusedException {
     long end = session.settleEarlier(target);
     // The first lines may say that they are from before the input was begun.
@@ -196,9 +198,16 @@ final class LeasedAppend {
             ? Long.MIN_VALUE
             : Math.max(command.since.nanos(), Long.MIN_VALUE + said) - said;
     Set<LeaseName> names = new HashSet<>();
-    session.leases().forEach(l -> l.witnesses().forEach(w -> names.add(w.witness().name())));
+    boolean known = !own; // that somebody may have written under them before
+    for (HeldLease held : session.leases()) {
+      for (SignedWitness w : held.witnesses()) {
+        names.add(w.witness().name());
+        known |= w.witness().lowerBound() != Long.MIN_VALUE;
+      }
+    }
+    boolean earlier = known;
     return new Resumption(
-        sink -> new EarlierMessages(target, names, from, end).each(sink),
+        sink -> new EarlierMessages(target, names, from, end, earlier).each(sink),
         target.context().bucketWidth(),
         command.complete);
   }
@@ -273,11 +282,11 @@ final class LeasedAppend {
    * @return null if a signal was first; else what is there already, if that is asked for
    */
   private @Nullable Optional<Resumption> taken(
-      LeaseWait.Attempt<Grant> attempt, Duration wait, Session session)
+      LeaseWait.Attempt<Grant> attempt, Duration wait, Session session, boolean own)
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     try {
       Grant unused = waiting(wait, time).take(attempt);
-      return command.resume ? Optional.of(resumption(session)) : Optional.empty();
+      return command.resume ? Optional.of(resumption(session, own)) : Optional.empty();
     } catch (IllegalArgumentException e) {
       throw new Misuse(String.valueOf(e.getMessage()), e);
     } catch (InterruptedException e) {
