@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * again. One directory's names are held at a time. Used once, by one thread.
  */
 @CheckReturnValue
-public final class RetiredTree {
+final class RetiredTree {
   private static final Logger LOG = LoggerFactory.getLogger(RetiredTree.class);
 
   private final LogContext log;
