@@ -29,7 +29,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.random.RandomGenerator;
@@ -98,15 +98,15 @@ final class SigningCellTest {
   /** Lets the turn of a change pass, after which nobody waits any more. */
   private void unanswered(CompletableFuture<Boolean> change) {
     awaitWritten();
-    while (!change.isDone()) {
-      cell.forward(SECOND / 10);
-    }
-    var e = assertThrows(CompletionException.class, change::join);
+    var e = assertThrows(ExecutionException.class, () -> passing(change));
     UnansweredException why = assertInstanceOf(UnansweredException.class, e.getCause());
     assertEquals("a: too few nodes of the cell sign it", why.getMessage());
   }
 
-  /** Lets time pass until there is an answer, no faster than any clock. */
+  /**
+   * Lets time pass until there is an answer, no faster than any clock: what is held must not expire
+   * while a thread of a node waits for its turn on the machine.
+   */
   private <T> T passing(CompletableFuture<T> answer) throws Exception {
     while (true) {
       try {
@@ -180,7 +180,7 @@ final class SigningCellTest {
 
   /** A value that was replaced is signed by nobody, also if its ballot is asked for. */
   @Test
-  void f3_anAcceptorDoesNotSignWhatItDidNotAccept() {
+  void f3_anAcceptorDoesNotSignWhatItDidNotAccept() throws Exception {
     sign(1, 2, 3);
     assertTrue(write(States.full("a")).join());
     CellNode one = cell.node(1);
@@ -191,9 +191,6 @@ final class SigningCellTest {
     States.set(other, other.id(), other.expiry() + 1, "other");
     assertTrue(write(other).join());
     var late = one.sign(name, ballot, SECOND, (node, signature) -> true);
-    while (!late.isDone()) {
-      cell.forward(SECOND / 10);
-    }
-    assertEquals(false, late.join());
+    assertEquals(false, passing(late));
   }
 }
