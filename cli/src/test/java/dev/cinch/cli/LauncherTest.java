@@ -407,7 +407,7 @@ class LauncherTest {
                   LAUNCHER.toString(),
                   "serve",
                   "--port=0",
-                  "--longest-lease=5s",
+                  "--longest-lease=60s",
                   "--key=" + key,
                   "--store=" + store)
               .redirectError(temp.resolve("err").toFile())
@@ -417,9 +417,9 @@ class LauncherTest {
         assertTrue(line.matches("listening on http://127\\.0\\.0\\.1:\\d+"), line);
         Cinch cinch = new Cinch().with("CINCH_SERVER", line.substring("listening on ".length()));
         if (instance == 1) {
-          cinch.run("lease", "acquire", "--for=5s", "jobs/1").ended(0);
+          cinch.run("lease", "acquire", "--for=60s", "jobs/1").ended(0);
         } else {
-          cinch.run("lease", "acquire", "--for=5s", "jobs/1").failed(3, "grants again in ");
+          cinch.run("lease", "acquire", "--for=60s", "jobs/1").failed(3, "is held by ");
         }
         cinch.run("lease", "list").ended(0);
       } finally {
