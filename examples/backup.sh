@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Backups at random moments under load, four of five killed: each is restored, and is then a piece of the log, in order.
+# Backups at random moments under load, four of five are killed: each is restored, and has then a piece of the log, in order.
 #
 #   examples/backup.sh [BACKUPS]    200 unless said; CINCH names the cinch to run
 #
