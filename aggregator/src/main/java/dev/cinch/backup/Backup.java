@@ -227,9 +227,6 @@ public final class Backup {
         return Long.MIN_VALUE;
       }
       try {
-        if (backup.isOutdated(tip)) {
-          throw new LogBackup.OutdatedException();
-        }
         backup.copy(tip);
         return tip.record().to();
       } catch (LogBackup.OutdatedException e) {

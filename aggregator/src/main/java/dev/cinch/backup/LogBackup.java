@@ -97,21 +97,20 @@ final class LogBackup {
     to.note(to.layout().logName(new ListedLog(from.name(), log.id())));
   }
 
-  /** Whether the first record that the copy needs may have been retired behind this one. */
-  boolean isOutdated(Link tip) throws IOException {
-    return chain.checkpoint().map(Checkpoint::number).orElse(0L) > tip.record().number();
-  }
-
   /**
    * Copies.
    *
-   * @param tip the last record of the copy then; not below the last checkpoint
+   * @param tip the last record of the copy then
+   * @throws OutdatedException if it was retired meanwhile
    * @throws BackupRefusedException if the copy is ahead, or of another history
    */
   void copy(Link tip) throws IOException {
     while (true) {
       checkpoint = chain.checkpoint();
       floor = chain.floor();
+      if (checkpoint.isPresent() && checkpoint.get().number() > tip.record().number()) {
+        throw new OutdatedException();
+      }
       try {
         attempt(tip);
         return;
@@ -122,14 +121,11 @@ final class LogBackup {
           throw e;
         }
         // It was retired, or expired, under our hands.
-        if (isOutdated(tip)) {
-          throw new OutdatedException();
-        }
       }
     }
   }
 
-  /** All up to the record that is copied was retired meanwhile: go on with a later one. */
+  /** The record was retired meanwhile, and what it needs with it: go on with a later one. */
   static final class OutdatedException extends IOException {
     private static final long serialVersionUID = 1;
   }

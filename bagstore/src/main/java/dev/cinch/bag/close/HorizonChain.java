@@ -163,8 +163,16 @@ public final class HorizonChain {
   /** The last record that a segment covers; 0 if it says nothing, which its readers tell. */
   private long lastRecord(Path segment) throws IOException {
     try {
+      return lastRecord(segment, Freshness.CACHED);
+    } catch (IOException e) { // stale, since it expired while it was open
+      return lastRecord(segment, Freshness.PERMITTED);
+    }
+  }
+
+  private long lastRecord(Path segment, Freshness freshness) throws IOException {
+    try {
       ByteBuffer start = ByteBuffer.allocate(SegmentHeader.BYTES).order(ByteOrder.LITTLE_ENDIAN);
-      try (Stored in = log.documents().open(segment, Freshness.CACHED)) {
+      try (Stored in = log.documents().open(segment, freshness)) {
         int unused = in.read(start, 0);
       }
       SegmentHeader h = SegmentHeader.decode(start.flip(), segment);
