@@ -2,14 +2,17 @@
 # Three accounts of one group use a store: whatever one of them makes or closes the others read, close, build, retire,
 # expire and destroy.
 #
-#   examples/accounts.sh [DIR]    a directory on the filesystem to try; a new one in /tmp otherwise
+#   examples/accounts.sh [DIR [ONE TWO THREE]]
 #
-# Each of the six orders of the accounts has a store of its own. Needs root, and changes no account of the machine: it
-# runs as three that every Debian has. Exit code 0 if all of that works, 77 if it can't be tried here.
+# DIR is on the filesystem to try, and any account may make directories there; /tmp otherwise. Each of the six orders of
+# the accounts has a store of its own there. ONE, TWO and THREE are accounts whose one order is tried alone. Needs root,
+# but not on the filesystem, as NFS's root_squash has it. It changes no account of the machine: it runs as three that
+# every Debian has. Exit code 0 if all of that works, 77 if it can't be tried here.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cinch=$root/cli/bin/cinch
-group=users accounts=(daemon bin games)
+group=users accounts=(daemon bin games) alone=("${@:2}")
+[ "${#alone[@]}" -ne 3 ] || accounts=("${alone[@]}")
 skip() { echo "accounts: SKIPPED: $*"; exit 77; }
 [ "$(id -u)" -eq 0 ] || skip "not run as root: there is no other account"
 command -v setpriv >/dev/null || skip "there is no setpriv (util-linux)"
@@ -18,13 +21,16 @@ for account in "${accounts[@]}"; do id "$account" >/dev/null 2>&1 || skip "there
 setpriv --reuid "${accounts[0]}" --regid "${accounts[0]}" --clear-groups test -x "$cinch" ||
   skip "other accounts may not read $root"
 
-work=$(mktemp -d "${1:-${TMPDIR:-/tmp}}/cinch-accounts.XXXXXX")
+# The stores, which root may not look into, and what is root's.
+stores=$(mktemp -d "${1:-/tmp}/cinch-accounts.XXXXXX")
+chmod 1777 "$stores"
+work=$(mktemp -d)
 chmod 0755 "$work"
 servers=$work/servers
 touch "$servers"
 stop() {
   while read -r pid; do kill -9 "$pid" 2>/dev/null || true; done <"$servers"
-  [ -z "${failed-yes}" ] && rm -rf "$work" || echo "accounts: left in $work" >&2
+  [ -z "${failed-yes}" ] && rm -rf "$work" "$stores" || echo "accounts: left in $work and $stores" >&2
 }
 trap stop EXIT
 trap 'exit 130' INT TERM
@@ -37,12 +43,11 @@ line() { echo "$2" | as "$1" "$cinch" append --log jobs "${@:3}" >"$own/out" 2>"
   fail "$1 can't append $2 ${*:3}: $(cat "$own/err")"; lines+="$2"$'\n'; }
 says() { grep -q "$1" "$own/out" || fail "expected $1, got: $(cat "$own/out" "$own/err")"; }
 same() { [ "$(cat "$own/out")" = "${lines%$'\n'}" ] || fail "$* reads other lines: $(cat "$own/out")"; }
-bare() { [ -z "$(find "$store/logs" -name lock)" ] || fail "buckets stand: $(find "$store/logs" -name lock)"; }
+bare() { local locks; locks=$(as "$one" find "$store/logs" -name lock); [ -z "$locks" ] || fail "buckets stand: $locks"; }
 serve() { # as an account, with a key of its own
   install -o "$1" -m 0600 "$own/key" "$own/key.$1"
   : >"$own/served"
   exec=exec as "$1" "$cinch" serve --key "$own/key.$1" --port 0 --longest-lease 20s >"$own/served" 2>&1 </dev/null &
-  server=$!
   server=$!
   echo "$server" >>"$servers"
   until CINCH_SERVER=$(sed -n 's/^listening on //p' "$own/served") && [ -n "$CINCH_SERVER" ]; do
@@ -54,9 +59,9 @@ serve() { # as an account, with a key of its own
 
 try() {
   one=$1 two=$2 three=$3 order="$*" lines=''
-  own=$work/$one-$two-$three store=$own/store
-  install -d -o "$one" -g "$group" -m 02770 "$own"
-  touch "$own/out" "$own/err"
+  own=$work/$one-$two-$three store=$stores/$one-$two-$three/store
+  install -d -o "$one" -m 0755 "$own"
+  as "$one" sh -c 'mkdir "$1" && chgrp "$2" "$1" && chmod 02770 "$1"' - "${store%/*}" "$group"
   may "$one" init --group "$group" --file-mode 0660 --directory-mode 02770 --key "$own/key" \
     --bucket-width 500ms --grace 1s --clock-ahead 200ms --clock-behind 200ms --timestamp-distance 100ms \
     --slow-append 500ms "$store"
@@ -86,6 +91,7 @@ try() {
   may "$three" gc --retention 0s && bare
   # The rest is the same in each order of these three.
   [ "$one" = "${accounts[0]}" ] && rest || { kill "$server" && wait "$server" || true; }
+  as "$one" rm -r "${store%/*}"
 }
 
 # With the accounts of an order that was tried: another lease server, all that reads, and all that ends.
@@ -115,7 +121,7 @@ rest() {
   kill "$server" && wait "$server" || true
   sleep 5 # until no lease can be held
   may "$three" destroy "$store" --yes store
-  [ ! -e "$store" ] || fail "destroy left $(find "$store" | head -3)"
+  as "$one" test ! -e "$store" || fail "destroy left $(as "$one" find "$store" | head -3)"
 }
 
 begun=$SECONDS
@@ -123,7 +129,8 @@ running=()
 for one in "${accounts[@]}"; do
   for two in "${accounts[@]}"; do
     for three in "${accounts[@]}"; do
-      if [ "$one" != "$two" ] && [ "$one" != "$three" ] && [ "$two" != "$three" ]; then
+      if [ "$one" != "$two" ] && [ "$one" != "$three" ] && [ "$two" != "$three" ] &&
+        [ "${alone[*]:-$one $two $three}" = "$one $two $three" ]; then
         try "$one" "$two" "$three" &
         running+=($!)
       fi

@@ -274,7 +274,7 @@ public final class AppendCommand implements Callable<Integer> {
   }
 
   /** Waits for room. A store that takes no changes is none that it would wait for. */
-  private static <T> T writable(RoomWait room, RoomWait.Work<T> work)
+  static <T> T writable(RoomWait room, RoomWait.Work<T> work)
       throws IOException, InterruptedException {
     try {
       return room.until(work);
@@ -282,6 +282,10 @@ public final class AppendCommand implements Callable<Integer> {
       if (InWords.isReadOnly(e)) {
         throw new Failure.Refusal(
             InWords.line(e) + "; nothing was appended: mount it for writing, then append again");
+      }
+      if (InWords.isFull(e)) { // for as long as --give-up says
+        throw new IOException(
+            "gave up waiting for room, and nothing was appended: " + InWords.line(e), e);
       }
       throw e;
     }

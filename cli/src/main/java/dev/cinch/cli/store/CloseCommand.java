@@ -227,6 +227,13 @@ public final class CloseCommand implements Callable<Integer> {
 
   private int told(Complaints complaints, Object of, Throwable e) {
     full |= InWords.isFull(e);
-    return complaints.tell(of, e);
+    return complaints.tell(of, wait || restored || every != null ? waiting(e) : e);
+  }
+
+  /** Says of a storage that is full that nobody has to start this again. */
+  static Throwable waiting(Throwable e) {
+    return e instanceof IOException io && InWords.isFull(io)
+        ? new IOException("waits for room: " + InWords.line(io), io)
+        : e;
   }
 }
