@@ -259,17 +259,26 @@ public final class Backup {
   }
 
   private void files(Path from, Path place) throws IOException {
+    while (!copied(from, place)) {
+      context.awaitCaches(from); // what stands in its place is in a later listing
+    }
+  }
+
+  /** Whether all was copied that was listed: ceilings move on, however long this was paused. */
+  private boolean copied(Path from, Path place) throws IOException {
+    boolean all = true;
     for (String name : serviceNames(from)) {
       if (!to.has(place.resolve(name))) {
         try {
           byte[] bytes =
-              storage.read(from.resolve(name), MAX_SERVICE_FILE, Freshness.CERTAIN, all -> all);
+              storage.read(from.resolve(name), MAX_SERVICE_FILE, Freshness.CERTAIN, read -> read);
           to.publish(place.resolve(name), bytes);
         } catch (NoSuchFileException e) {
-          continue; // a higher ceiling stands in its place
+          all = false;
         }
       }
     }
+    return all;
   }
 
   /** Ceilings and ends that the source no longer has. */

@@ -38,6 +38,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Rule H10: a backup is whole through a time, whenever it was made and wherever it stopped. */
 class BackupRulesTest {
@@ -230,6 +231,37 @@ class BackupRulesTest {
       assertEquals(List.of(), damage(rig, COPY), at);
     }
     return faulty.fired();
+  }
+
+  /** Rule L3: no ceiling of a copy is below what its messages were written under. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void h10_ceilingsAreCopiedAfterTheLastRecordWasReadAndBeforeTheCopyHasIt(boolean retired)
+      throws Exception {
+    Rig rig = rig(Since.WRITES);
+    Since.WRITES.happens(rig);
+    var fs = new FaultyFs(fs(rig));
+    var layout = new StoreLayout(rig.root);
+    Path records = layout.log(Rig.JOBS).records();
+    if (retired) { // all up to the record that was read
+      fs.beforeFirst(
+          op -> op.kind() == Kind.LIST && op.path().equals(layout.ceilings()),
+          () -> Since.RETIRED.happens(rig));
+    }
+    Object unused = new Backup(Store.open(rig.root, here(rig, fs)), fs, COPY, n -> {}).run();
+    List<FaultyFs.Op> trace = fs.trace();
+    Path copied = new StoreLayout(COPY).log(Rig.JOBS).records();
+    int end = 0;
+    while (!(trace.get(end).kind() == Kind.LINK && trace.get(end).path().startsWith(copied))) {
+      end++;
+    }
+    int read = end;
+    while (!(trace.get(read).kind() == Kind.LIST && trace.get(read).path().startsWith(records))) {
+      read--;
+    }
+    assertTrue(
+        trace.subList(read, end).stream()
+            .anyMatch(op -> op.kind() == Kind.LIST && op.path().equals(layout.ceilings())));
   }
 
   @Test

@@ -41,6 +41,7 @@ import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -197,6 +198,31 @@ class SessionRulesTest extends SessionRig {
       var e = assertThrows(LeaseRefusedException.class, () -> session.acquire(NAMES, LEASE));
       assertEquals(LeaseRefusedException.Reason.NOT_HELD, e.reason());
       assertTrue(e.toString().contains("lost while its fence was waited for"), e::toString);
+    }
+  }
+
+  @Test
+  void aFenceWaitsWhereTheStorageIsFullAndGoesOn() throws Exception {
+    Grant unused = acquire("lost");
+    rig.time.advanceNanos(LEASE.toNanos() + 1);
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    var tries = new AtomicInteger();
+    fs.before(
+        op -> {
+          if (op.kind() == FaultyFs.Kind.CREATE
+              && op.path().toString().contains("/horizon/")
+              && tries.incrementAndGet() <= 3) {
+            throw new FileSystemException(op.path().toString(), null, "No space left on device");
+          }
+        });
+    Store b = store(fs, rig.time, "b");
+    try (Session session = Session.open(b, service, "b")) {
+      Grant grant = session.acquire(NAMES, LEASE);
+      assertTrue(tries.get() > 3);
+      long fence = grant.witnesses().get(0).witness().fence().upTo();
+      assertTrue(b.log(Rig.JOBS).reader().settledThrough() > fence);
+      Receipt.Committed next = committed(session.append(b.log(Rig.JOBS), bytes("m")));
+      assertTrue(next.timestamp() > fence);
     }
   }
 

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.layout.ServiceNames.WordsName;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.Shard;
@@ -14,8 +16,10 @@ import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -113,6 +117,57 @@ final class StoreLastWordsTest {
     rig.time.advanceMs(StoreLastWords.MADE_WITHIN / 1_000_000 + 1);
     replace(words, WORDS); // as rsync makes it, with whatever time of modification
     assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
+  }
+
+  @Test
+  void l19_norDoThoseThatTheStorageMadeBeforeTheySayThatTheyWereLeft() throws Exception {
+    ended(Shard.WHOLE);
+    rig.time.stepWallMs(-StoreLastWords.MADE_WITHIN / 1_000_000 - 1_000);
+    replace(file(), WORDS);
+    rig.time.stepWallMs(StoreLastWords.MADE_WITHIN / 1_000_000 + 1_000);
+    assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
+  }
+
+  /** By a kill or a loss of power. */
+  @Test
+  void l19_whereverTheirWriterEndsTheyAreWholeOrThereAreNone() throws Exception {
+    for (Fault fault : List.of(Fault.CRASH_AFTER, Fault.CRASH_PARTIAL, Fault.ERROR_AFTER)) {
+      for (boolean power : new boolean[] {false, true}) {
+        int k = 1;
+        while (endedAt(k, fault, power)) {
+          k++;
+        }
+        assertTrue(k > 5, "no operations");
+      }
+    }
+  }
+
+  private boolean endedAt(int k, Fault fault, boolean power) throws IOException {
+    start();
+    var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
+    StoreContext own = rig.open(fs, rig.time).context().store();
+    var instance = new StoreInstances(own, Optional.empty(), Shard.WHOLE, KEY);
+    long unused = instance.takeNumber();
+    assertTrue(instance.publishCeiling(100));
+    fs.arm(k, fault);
+    boolean left = false;
+    try {
+      instance.leave(WORDS);
+      left = true;
+    } catch (FaultyFs.Crash | IOException e) {
+      assertTrue(fs.fired(), fault + " " + k);
+    }
+    if (power) {
+      rig.disk.powerCut();
+    }
+    var next = new StoreInstances(store, Optional.empty(), Shard.WHOLE, KEY);
+    unused = next.takeNumber();
+    assertEquals(OptionalLong.of(100), next.highestEarlierCeiling());
+    Optional<byte[]> found = next.lastWords();
+    String at = fault + " " + k + " " + power;
+    assertTrue(found.isPresent() ? Arrays.equals(WORDS, found.get()) : !left, at);
+    assertEquals(List.of(), StoreCeilings.of(store).strays(), at);
+    return fs.fired();
   }
 
   @Test

@@ -67,7 +67,7 @@ final class TlsInWords {
       return "the server's certificate is for another name or address than this one; use one that"
           + " it has, or make it a new one with cinch tls init --server NAME";
     }
-    if (said.contains("SSL message") || said.contains("plaintext")) {
+    if (said.contains("SSL message")) {
       return "no TLS is spoken there; the address may begin with http://, and not https://";
     }
     if (said.contains("protocol") || said.contains("cipher")) {

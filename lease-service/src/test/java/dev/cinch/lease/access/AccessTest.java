@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
@@ -95,6 +96,19 @@ final class AccessTest {
     assertFalse(may(caller, new Operation.Upgrade(new Id(0, 1), 1_000)));
     assertTrue(may(caller, revoke("a/1")));
     assertFalse(may(caller, revoke("b/1")));
+  }
+
+  @Test
+  void aGrantIsOfNobodyWithoutTheRightToEachOfItsLeases() throws Exception {
+    Operation.Scope scope = new Caller("ci", null, rights("acquire:ci/", "observe")).scope();
+    scope.require(List.of(new LeaseName("ci/1"), new LeaseName("ci/2")));
+    for (List<String> names : List.of(List.of("ci/1", "jobs/1"), List.of("jobs/1", "ci/1"))) {
+      var e =
+          assertThrows(
+              LeaseRefusedException.class,
+              () -> scope.require(names.stream().map(LeaseName::new).toList()));
+      assertEquals(LeaseRefusedException.Reason.FORBIDDEN, e.reason());
+    }
   }
 
   @Test

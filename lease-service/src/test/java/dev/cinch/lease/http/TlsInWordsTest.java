@@ -1,13 +1,19 @@
 package dev.cinch.lease.http;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.ConnectException;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.net.URI;
 import java.security.cert.CertificateException;
 import java.security.cert.CertificateExpiredException;
 import java.security.cert.CertificateNotYetValidException;
+import java.util.List;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
 import org.junit.jupiter.api.Test;
@@ -34,16 +40,47 @@ final class TlsInWordsTest {
     told("No name matching x found", "--server NAME");
     told("Unsupported or unrecognized SSL message", "begin with http://");
     told("No appropriate protocol (protocol is disabled)", "TLS 1.3");
-    for (String alert : new String[] {"bad_certificate", "certificate_required", "unknown_ca"}) {
-      told("Received fatal alert: " + alert, "with --tls-cert FILE and --tls-key FILE");
-    }
-    told("Received fatal alert: certificate_expired", "--tls-cert no more");
-    told("Received fatal alert: protocol_version", "TLS 1.3");
+    told("no cipher suites in common", "TLS 1.3");
+    alert(
+        "with --tls-cert FILE and --tls-key FILE",
+        "bad_certificate",
+        "certificate_required",
+        "certificate_unknown",
+        "unknown_ca",
+        "unsupported_certificate",
+        "access_denied");
+    alert("--tls-cert no more", "certificate_expired", "certificate_revoked");
+    alert("TLS 1.3", "protocol_version", "handshake_failure", "insufficient_security");
+    alert("no certificate for this name", "unrecognized_name");
     told("Received fatal alert: internal_error", "the server says internal_error");
     told(caused(new CertificateExpiredException("NotAfter")), "certificate has expired");
     told(caused(new CertificateNotYetValidException("NotBefore")), "not valid yet");
     told(caused(new CertificateException("other")), "TLS failed: PKIy");
     assertNull(TlsInWords.of(new IOException("Broken pipe")));
+  }
+
+  private static void alert(String words, String... alerts) {
+    for (String alert : alerts) {
+      told("Received fatal alert: " + alert, words);
+    }
+  }
+
+  @Test
+  void whatMayBeBehindAConnectionThatEndedIsSaid() {
+    URI plain = URI.create("http://lease:8470");
+    URI tls = URI.create("https://lease:8470");
+    var reset = new SocketException("Connection reset");
+    assertTrue(
+        TlsInWords.hint(new EOFException("the end"), plain).contains("begins with https://"));
+    assertTrue(TlsInWords.hint(reset, tls).contains("--tls-cert FILE"));
+    assertEquals("", TlsInWords.hint(reset, plain));
+    for (IOException told :
+        List.of(
+            new ConnectException("refused"),
+            new SocketTimeoutException("silent"),
+            new SSLHandshakeException("PKIX"))) {
+      assertEquals("", TlsInWords.hint(told, tls), told.toString());
+    }
   }
 
   private static Throwable caused(CertificateException why) {
