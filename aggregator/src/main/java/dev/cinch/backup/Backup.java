@@ -275,6 +275,11 @@ public final class Backup {
           to.publish(place.resolve(name), bytes);
         } catch (NoSuchFileException e) {
           all = false;
+        } catch (IOException e) { // stale, or as it says
+          if (serviceNames(from).contains(name)) {
+            throw e;
+          }
+          all = false;
         }
       }
     }

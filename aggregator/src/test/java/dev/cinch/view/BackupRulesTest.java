@@ -25,15 +25,20 @@ import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.RemovedLogs;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.StoreReplacedException;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
+import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -262,6 +267,70 @@ class BackupRulesTest {
     assertTrue(
         trace.subList(read, end).stream()
             .anyMatch(op -> op.kind() == Kind.LIST && op.path().equals(layout.ceilings())));
+  }
+
+  /** As where the process was stopped for a while between its look at their names and at them. */
+  @Test
+  void h10_ceilingsThatMoveOnWhileTheyAreCopiedAreCopied() throws Exception {
+    Rig rig = rig(Since.WRITES);
+    Since.WRITES.happens(rig);
+    StoreContext context = store(rig, rig.root).context();
+    SigningKey key = SigningKey.ofSeed(new byte[32]);
+    long unused = TrustedKeyFiles.add(context, key);
+    var service = new StoreInstances(context, key);
+    unused = service.takeNumber();
+    assertTrue(service.publishCeiling(100));
+    var fs = new FaultyFs(fs(rig));
+    Path ceilings = new StoreLayout(rig.root).ceilings();
+    fs.beforeFirst(
+        op -> op.kind() == Kind.READ_UNCACHED && ceilings.equals(op.path().getParent()),
+        () -> {
+          for (long ceiling = 101; ceiling <= 104; ceiling++) {
+            assertTrue(service.publishCeiling(ceiling));
+          }
+        });
+    Path records = new StoreLayout(COPY).log(Rig.JOBS).records();
+    fs.arm(1, Fault.CRASH_AFTER, op -> op.kind() == Kind.LINK && op.path().startsWith(records));
+    assertThrows(
+        FaultyFs.Crash.class,
+        () -> new Backup(Store.open(rig.root, here(rig, fs)), fs, COPY, n -> {}).run());
+    assertTrue(
+        fs(rig).list(new StoreLayout(COPY).ceilings()).stream()
+            .anyMatch(name -> name.startsWith("0000000001-104.")));
+  }
+
+  /** Before one operation after the other, of a first backup too. */
+  @ParameterizedTest
+  @Tag("share")
+  @EnumSource(
+      value = Since.class,
+      names = {"NONE", "RETIRED", "EXPIRED"})
+  void h10_othersRetireAndLetExpireMeanwhile(Since since) throws Exception {
+    for (Since others : List.of(Since.RETIRED, Since.EXPIRED)) {
+      int k = 1 + Share.first(41);
+      while (meanwhile(since, others, k)) {
+        k += Share.step(41);
+      }
+      assertTrue(k > 10, "no operations");
+    }
+  }
+
+  private static boolean meanwhile(Since since, Since others, int k) throws Exception {
+    Rig rig = rig(since);
+    since.happens(rig);
+    var fs = new FaultyFs(fs(rig));
+    var left = new AtomicInteger(k);
+    fs.beforeFirst(op -> left.decrementAndGet() == 0, () -> others.happens(rig));
+    Backup.Result done = new Backup(Store.open(rig.root, here(rig, fs)), fs, COPY, n -> {}).run();
+    String at = since + " " + others + " " + k;
+    assertEquals(List.of(), done.problems(), at);
+    assertEquals(List.of(), damage(rig, COPY), at);
+    List<String> copy = Lines.settled(open(rig, COPY));
+    // Some of it may have expired since.
+    List<String> there =
+        Lines.settled(open(rig, rig.root), Lines.MIN, done.instant().orElseThrow());
+    assertEquals(there, copy.subList(copy.size() - there.size(), copy.size()), at);
+    return left.get() <= 0;
   }
 
   @Test
