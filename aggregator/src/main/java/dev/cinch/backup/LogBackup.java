@@ -106,8 +106,8 @@ final class LogBackup {
    */
   void copy(Link tip) throws IOException {
     while (true) {
+      floor = chain.floor(); // first: the checkpoint is not older than its own
       checkpoint = chain.checkpoint();
-      floor = chain.floor();
       if (checkpoint.isPresent() && checkpoint.get().number() > tip.record().number()) {
         throw new OutdatedException();
       }
