@@ -408,6 +408,39 @@ class SessionRulesTest extends SessionRig {
     }
   }
 
+  /** It is no message of an earlier run, and those who write it are not to be hindered. */
+  @Test
+  void whatStandsAboveUnderSomeOfTheLeasesAloneIsNotSettled() throws Exception {
+    Store a = store("a");
+    long last;
+    try (Session session = Session.open(a, service, "a")) {
+      session.acquire(NAMES, LEASE);
+      last = committed(session.append(a.log(Rig.JOBS), bytes("m"))).timestamp();
+    }
+    Store b = store("b");
+    try (Session session = Session.open(b, serve(key, rig.time, b, 7), "b")) {
+      session.acquire(List.of(NAME, new LeaseName("tenant-8")), LEASE);
+      assertTrue(session.settleEarlier(b.log(Rig.JOBS)) <= last);
+      assertTrue(b.log(Rig.JOBS).reader().settledThrough() <= last);
+    }
+  }
+
+  @Test
+  void whatStandsAboveUnderALeaseThatHadRunOutIsNotSettled() throws Exception {
+    Grant grant = acquire("a");
+    rig.time.advanceNanos(LEASE.toNanos() + 1);
+    long last;
+    try (LogWriter writer = store("a").log(Rig.JOBS).writer(Durability.SYNC)) {
+      var stamp = new LeaseStamp(grant.witnesses(), Long.MIN_VALUE, Long.MAX_VALUE);
+      last = committed(writer.append(stamp, bytes("m"))).timestamp();
+    }
+    Store b = store("b");
+    try (Session session = Session.open(b, serve(key, rig.time, b, 7), "b")) {
+      session.acquire(NAMES, LEASE);
+      assertTrue(session.settleEarlier(b.log(Rig.JOBS)) <= last);
+    }
+  }
+
   @Test
   void l2_releaseWaitsForEveryVerdict() throws Exception {
     var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
