@@ -161,6 +161,26 @@ class FullStorageTest {
     }
   }
 
+  @Test
+  void nothingPassesAMessageThatMayArriveLate() throws Exception {
+    Rig rig = Rig.memory(9);
+    FaultyFs fs = remote(rig);
+    LogWriter writer = rig.open(fs).writer(Durability.SYNC);
+    PendingReceipt first = submit(writer, "first", 10);
+    rig.time.advanceNanos(rig.open(fs).context().bucketWidth());
+    PendingReceipt second = submit(writer, "second", 10);
+    var writes = new Semaphore(1);
+    fs.before(
+        op -> {
+          if (op.is(Kind.WRITE, ".log") && writes.tryAcquire()) {
+            throw full(op, "No space left on device");
+          }
+        });
+    assertInstanceOf(Receipt.Committed.class, second.await());
+    assertTrue(first.isDone());
+    writer.close();
+  }
+
   /** Or a disk without bytes would lose its inodes too. */
   @Test
   void aFileInWhichNothingIsIsUsedAgainAndItsWitnessesAreWritten() throws Exception {
@@ -261,6 +281,9 @@ class FullStorageTest {
     }
     assertEquals(both, givenUp(rig, remote(rig), writing, none, LONG), "its proof was not written");
     assertEquals(unsure, givenUp(rig, remote(rig), writing, none, 10), "it may arrive late");
+    var writes = new AtomicInteger();
+    Predicate<Op> proving = op -> writing.test(op) && writes.getAndIncrement() > 0;
+    assertEquals(unsure, givenUp(rig, remote(rig), proving, none, LONG), "its proof may, too");
   }
 
   @Test
