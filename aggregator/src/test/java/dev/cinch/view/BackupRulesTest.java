@@ -15,10 +15,13 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
@@ -34,6 +37,7 @@ import dev.cinch.lease.Share;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -404,6 +408,134 @@ class BackupRulesTest {
     assertThrows(BackupRefusedException.class, () -> backup(rig, fs(rig)));
   }
 
+  private static void refused(Rig rig, Path from, Path to, String why) {
+    var e =
+        assertThrows(
+            BackupRefusedException.class,
+            () -> new Backup(store(rig, from), fs(rig), to, n -> {}).run());
+    assertTrue(String.valueOf(e.getMessage()).contains(why), e.getMessage());
+  }
+
+  private static void killed(Rig rig, Kind kind, Path at) {
+    var fs = new FaultyFs(fs(rig));
+    fs.arm(1, Fault.CRASH_AFTER, op -> op.kind() == kind && op.path().equals(at));
+    assertThrows(FaultyFs.Crash.class, () -> Restoration.restore(COPY, here(rig, fs)));
+  }
+
+  @Test
+  void h10_whatIsNoBackupOfTheStoreIsRefused() throws Exception {
+    Rig rig = rig(Since.WRITES);
+    Path taken = Path.of("/taken");
+    fs(rig).mkdir(taken, 0755);
+    fs(rig).create(taken.resolve("notes.txt"), 0644).close();
+    refused(rig, rig.root, taken, "holds other files (notes.txt)");
+    refused(rig, COPY, Path.of("/new"), "is a backup itself");
+    var copy = new StoreLayout(COPY);
+    killed(rig, Kind.LINK, copy.nextSettings());
+    refused(rig, rig.root, COPY, "was not restored to the end");
+    killed(rig, Kind.UNLINK, copy.settings());
+    refused(rig, rig.root, COPY, "or was not restored to the end");
+    Object unused = Restoration.restore(COPY, here(rig, fs(rig)));
+    refused(rig, rig.root, COPY, "is a store, or a backup that was restored");
+  }
+
+  @Test
+  void h10_anotherRecordAnotherCheckpointAndAnotherLogAreRefused() throws Exception {
+    Rig rig = rig(Since.WRITES);
+    Path record = new StoreLayout(COPY).log(Rig.JOBS).record(2);
+    alter(rig, record);
+    refused(rig, rig.root, COPY, record + " is another one in the store");
+    Rig other = rig(Since.WRITES);
+    Path identity = new StoreLayout(COPY).log(Rig.JOBS).identity();
+    alter(other, identity);
+    refused(other, other.root, COPY, identity + " is another one in the store");
+    Rig retired = rig(Since.EXPIRED);
+    LogLayout log = new StoreLayout(COPY).log(Rig.JOBS);
+    Checkpoint c = open(retired, COPY).horizon().chain().checkpoint().orElseThrow();
+    var covered = new ArrayList<>(c.segments());
+    covered.set(
+        0,
+        new Checkpoint.Covered(
+            new SegmentDigests(c.digest(), c.digest()), covered.get(0).messages()));
+    var altered = new Checkpoint(c.log(), c.number(), c.to(), c.digest(), c.segment(), covered);
+    retired.disk.put(log.checkpoint(c.number()), 0, altered.encode());
+    Since.RETIRED.happens(retired);
+    refused(retired, retired.root, COPY, "names other segments than the store's");
+  }
+
+  /** Between its looks at the floor and at the checkpoint, too. */
+  @Test
+  void h10_othersRetireAndLetExpireWhatItHas() throws Exception {
+    boolean fired = true;
+    for (int k = 1; fired; k++) {
+      Rig rig = rig(Since.WRITES);
+      for (int i = 0; i < 2; i++) {
+        Lines.write(rig, 4, 5);
+        Retiring.aggregate(rig);
+      }
+      Backup.Result done = backup(rig, fs(rig));
+      Path checkpoints = new StoreLayout(rig.root).log(Rig.JOBS).checkpoints();
+      var fs = new FaultyFs(fs(rig));
+      var left = new AtomicInteger(k);
+      fs.beforeFirst(
+          op ->
+              op.kind() == Kind.LIST
+                  && op.path().equals(checkpoints)
+                  && left.decrementAndGet() == 0,
+          () -> {
+            assertTrue(new Retention(open(rig, rig.root), Duration.ZERO).run().publishes());
+            assertTrue(new Expiry(open(rig, rig.root), Duration.ZERO).run(path -> {}).moves());
+          });
+      done = new Backup(Store.open(rig.root, here(rig, fs)), fs, COPY, n -> {}).run();
+      assertEquals(List.of(), done.problems(), "look " + k);
+      assertEquals(List.of(), damage(rig, COPY), "look " + k);
+      Object unused = Restoration.restore(COPY, here(rig, fs(rig)));
+      assertEquals(List.of(), damage(rig, COPY), "look " + k);
+      fired = left.get() <= 0;
+    }
+  }
+
+  private static void alter(Rig rig, Path file) throws IOException {
+    byte[] bytes = rig.disk.content(file);
+    rig.disk.put(file, bytes.length / 2, new byte[] {(byte) ~bytes[bytes.length / 2]});
+  }
+
+  /** Nobody may close the store meanwhile. */
+  @Test
+  void h10_whatIsDueIsSettled() throws Exception {
+    Rig rig = rig(Since.WRITES);
+    assertInstanceOf(Receipt.Committed.class, append(open(rig, rig.root), "due"));
+    int settled = Lines.settled(open(rig, rig.root)).size();
+    rig.time.advanceMs(600_000);
+    Backup.Result unused = backup(rig, fs(rig));
+    assertEquals(settled + 1, Lines.settled(open(rig, COPY)).size());
+  }
+
+  /** Rules L3 and L19. */
+  @Test
+  void h10_aCeilingStaysUntilThereIsALaterOneAndLastWordsAreNotCopied() throws Exception {
+    Rig rig = rig(Since.WRITES);
+    StoreContext context = store(rig, rig.root).context();
+    SigningKey key = SigningKey.ofSeed(new byte[32]);
+    long unused = TrustedKeyFiles.add(context, key);
+    var service = new StoreInstances(context, key);
+    unused = service.takeNumber();
+    assertTrue(service.publishCeiling(100));
+    Path ceilings = context.layout().ceilings();
+    String words = "0000000001+5-" + "ab".repeat(32) + ".cd";
+    fs(rig).create(ceilings.resolve(words), 0644).close();
+    Backup.Result first = backup(rig, fs(rig));
+    List<String> copied = fs(rig).list(new StoreLayout(COPY).ceilings());
+    assertEquals(1, copied.size(), copied.toString());
+    fs(rig).unlink(ceilings.resolve(copied.get(0)));
+    assertTrue(first.files() > 0);
+    first = backup(rig, fs(rig));
+    assertEquals(copied, fs(rig).list(new StoreLayout(COPY).ceilings()));
+    assertTrue(service.publishCeiling(101));
+    first = backup(rig, fs(rig));
+    assertEquals(1, fs(rig).list(new StoreLayout(COPY).ceilings()).size());
+  }
+
   @Test
   void h10_whatIsCopiedIsChecked() throws Exception {
     for (String directory : List.of("buckets", "segments", "records")) {
@@ -422,6 +554,7 @@ class BackupRulesTest {
           1,
           new Backup(store(rig, rig.root), fs(rig), COPY, n -> {}).run().problems().size(),
           directory);
+      assertThrows(NoSuchLogException.class, () -> open(rig, COPY)); // half of one is none
     }
   }
 
@@ -433,6 +566,8 @@ class BackupRulesTest {
     unused = new RemovedLogs(log.context().store()).bury(log.context());
     unused = backup(rig, fs(rig));
     assertThrows(dev.cinch.bag.LogRemovedException.class, () -> open(rig, COPY));
+    Path identity = new StoreLayout(COPY).log(Rig.JOBS).identity();
+    assertThrows(NoSuchFileException.class, () -> fs(rig).status(identity));
     assertEquals(List.of(), damage(rig, COPY));
     assertEquals(0, backup(rig, fs(rig)).files());
   }

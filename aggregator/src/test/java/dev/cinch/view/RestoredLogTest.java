@@ -2,6 +2,7 @@ package dev.cinch.view;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.backup.RestoredLog;
@@ -11,6 +12,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.close.HorizonAdvance;
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.Durability;
@@ -23,6 +25,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -190,6 +193,74 @@ class RestoredLogTest {
     rig.disk.truncate(file, 25_000);
     mend(rig, log);
     assertEquals(1, Lines.settled(log).size());
+    assertEquals(List.of(), damage(rig));
+  }
+
+  private static void copy(Rig rig, String... pieces) throws IOException {
+    for (String piece : pieces) {
+      copy(rig, rig.root.resolve(piece), COPY.resolve(piece));
+    }
+  }
+
+  /** Two records with a segment of them. */
+  private static void segment(Rig rig) throws Exception {
+    Lines.write(rig, 4, 5);
+    Lines.write(rig, 4, 5);
+    Retiring.aggregate(rig);
+  }
+
+  private static Rig begun() throws Exception {
+    Rig rig = Rig.memory(1);
+    segment(rig);
+    segment(rig);
+    copy(rig, rig.root, COPY);
+    return rig;
+  }
+
+  private static void retire(Rig rig) throws Exception {
+    assertTrue(new Retention(open(rig, rig.root), Duration.ZERO).run().publishes());
+  }
+
+  private static void expire(Rig rig) throws Exception {
+    assertTrue(new Expiry(open(rig, rig.root), Duration.ZERO).run(path -> {}).moves());
+  }
+
+  @Test
+  void h10_whatGcDeletedWhileItWasMadeIsNotLost() throws Exception {
+    Rig rig = begun();
+    copy(rig, PIECES.get(0), PIECES.get(1), PIECES.get(2));
+    retire(rig);
+    Lines.write(rig, 4, 5);
+    copy(rig, PIECES.get(3), PIECES.get(4));
+    var e = assertThrows(DamagedException.class, () -> new RestoredLog(open(rig, COPY)).mend());
+    assertTrue(String.valueOf(e.getMessage()).contains("gc ran while"), e.getMessage());
+  }
+
+  @Test
+  void h10_whatExpiredWhileItWasMadeIsGone() throws Exception {
+    Rig rig = begun();
+    retire(rig);
+    copy(rig, PIECES.get(0), PIECES.get(1), PIECES.get(2));
+    expire(rig);
+    copy(rig, PIECES.get(3), PIECES.get(4));
+    mend(rig, open(rig, COPY));
+    assertEquals(List.of(), damage(rig));
+    assertEquals(Lines.settled(open(rig, rig.root)), Lines.settled(open(rig, COPY)));
+  }
+
+  @Test
+  void h10_aCheckpointAndAFloorThatAreAheadGo() throws Exception {
+    Rig rig = begun();
+    retire(rig);
+    copy(rig, PIECES.get(0), PIECES.get(2), PIECES.get(3), PIECES.get(4));
+    List<String> expected = Lines.settled(open(rig, rig.root));
+    segment(rig);
+    segment(rig);
+    retire(rig);
+    expire(rig);
+    copy(rig, PIECES.get(1));
+    mend(rig, open(rig, COPY));
+    assertEquals(expected, Lines.settled(open(rig, COPY)));
     assertEquals(List.of(), damage(rig));
   }
 }

@@ -140,6 +140,33 @@ class RetireBlockedTest {
     assertEquals(expected, Lines.settled(bob));
   }
 
+  /** Each place once, however much of it stays. */
+  @Test
+  void whatStaysOfTheHorizonIsToldToo() throws Exception {
+    Rig rig = rig(22, 3);
+    age(rig);
+    Object unused = new Retention(open(rig), HOUR).run();
+    Lines.write(rig, 4, 5);
+    Lines.write(rig, 4, 5);
+    age(rig);
+    LogLayout layout = open(rig).context().layout();
+    var fs = new FaultyFs(rig.disk.view(Rig.BOB));
+    fs.before(
+        op -> {
+          if (op.kind() == Kind.UNLINK && op.path().startsWith(layout.horizon())) {
+            throw new FileSystemException(op.path().toString(), null, "Operation not permitted");
+          }
+        });
+    Log bob = rig.open(fs);
+    var first = assertThrows(RetireBlockedException.class, () -> new Retention(bob, HOUR).run());
+    assertTrue(first.done().buckets() > 0);
+    rig.time.advanceMs(Duration.ofDays(2).toMillis()); // the checkpoint before is to go, too
+    var e = assertThrows(RetireBlockedException.class, () -> new Retention(bob, HOUR).run());
+    List<Path> places = e.kept().stream().map(RetireBlockedException.Kept::at).sorted().toList();
+    assertEquals(List.of(layout.checkpoints(), layout.recordGroup(0)), places);
+    assertTrue(e.others() > 0);
+  }
+
   @Test
   void aForeignFileIsTold() throws Exception {
     Rig rig = rig(19, 2);
@@ -150,6 +177,7 @@ class RetireBlockedTest {
     assertThrows(RetireBlockedException.class, () -> new Retention(log, HOUR).run());
     var told = new Retention(log, HOUR).blocked().orElseThrow();
     assertEquals(foreign, ((DamagedException) told.kept().get(0).why()).path());
+    assertEquals(foreign, told.kept().get(0).at());
     assertFalse(told.kept().get(0).isDenied());
   }
 
