@@ -84,7 +84,7 @@ class ResumptionTest {
           .failed(3, "(lines 2, 3): the message has 2097152");
     }
     assertEquals("a\n", log());
-    cinch.feed("a\nb\n", APPEND).ended(0);
+    cinch.appendBehind("a\nb\n", APPEND);
     assertEquals("a\nb\n", log());
   }
 
@@ -108,7 +108,7 @@ class ResumptionTest {
     cinch.run(both).failed(3, "1 of 2 messages not appended (line " + first + ":2)");
     assertEquals("a\n", log());
     Files.writeString(first, "a\nb\n");
-    cinch.run(both).ended(0);
+    cinch.appendBehind("", both);
     assertEquals("a\nb\nc\n", log());
   }
 
