@@ -386,6 +386,7 @@ class CinchTest(unittest.TestCase):
             with cinch.Lease("only-ends") as lease, cinch.Log("only-ends", lease=lease) as leased:
                 leased.append("one")
                 logging.warning("two")
+                log.flush()
                 messages = leased.read(live=True)
                 next(messages)
                 log.flush()
