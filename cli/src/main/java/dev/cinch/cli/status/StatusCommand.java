@@ -79,13 +79,6 @@ public final class StatusCommand implements Callable<Integer> {
           "Print numbers for Prometheus' node_exporter instead; exit code 0, whatever they are.")
   boolean prometheus;
 
-  @Option(
-      names = "--nagios",
-      description =
-          "Print one line for Nagios, Icinga and the like, and end with their codes: 0 good, 1"
-              + " warning, 2 critical, 3 unknown.")
-  boolean nagios;
-
   StatusCommand(Io io) {
     this.io = io;
   }
@@ -98,19 +91,14 @@ public final class StatusCommand implements Callable<Integer> {
     if (late.isNegative()) {
       throw new Misuse("--late is not negative");
     }
-    if ((prometheus || nagios) && (json.json || watch != null)) {
-      throw new Misuse(
-          (nagios ? "--nagios" : "--prometheus") + " goes with neither --json nor --watch");
-    }
-    if (prometheus && nagios) {
-      throw new Misuse("--nagios prints one line, and --prometheus many; leave one out");
-    }
-    if (nagios) {
-      return NagiosCheck.run(io, this::look);
+    if (prometheus && (json.json || watch != null)) {
+      throw new Misuse("--prometheus goes with neither --json nor --watch");
     }
     Store opened = store.open();
     var progress = new Progress(io);
-    StoreReport.Looker looker = looker(opened, progress);
+    StoreReport.Looker looker =
+        new StoreReport.Looker(
+            opened, server.credentials.get(), late, n -> progress.show(n, " buckets counted"));
     try (Output out = io.output()) {
       while (true) {
         requireSame(opened);
@@ -148,14 +136,5 @@ public final class StatusCommand implements Callable<Integer> {
     } catch (IOException e) {
       // the report says what can't be read
     }
-  }
-
-  private StoreReport look() throws IOException {
-    return looker(store.open(), new Progress(io)).look(logs, !noServer, server.server);
-  }
-
-  private StoreReport.Looker looker(Store opened, Progress progress) throws IOException {
-    return new StoreReport.Looker(
-        opened, server.credentials.get(), late, n -> progress.show(n, " buckets counted"));
   }
 }
