@@ -2,8 +2,6 @@ package dev.cinch.sim;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.write.LogWriter;
-import dev.cinch.sim.History.Attempt;
 import dev.cinch.sim.fs.Rng;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -47,21 +45,6 @@ abstract class Actor implements SimProcess.Body {
         store.context().time().sleepNanos(50 * MS);
       }
     }
-  }
-
-  /**
-   * The timestamp that a message asks for: the clock's, and in every other world any that is not
-   * too far from it, early for some processes and late for others.
-   */
-  long asked(Attempt a, SimProcess me) {
-    if (world.plan.seed() % 2 == 0) {
-      return LogWriter.CLOCK;
-    }
-    var own = new Rng(31 * a.id + a.who.hashCode());
-    long distance = world.plan.settings().timestampDistanceNanos();
-    long off = own.nextLong(0, distance);
-    boolean ahead = (a.who.hashCode() % 2 == 0) != own.oneIn(8);
-    return me.wallNanos() + (ahead ? off : -off);
   }
 
   /** A while: from nothing to some bucket widths, or for some actors always short. */

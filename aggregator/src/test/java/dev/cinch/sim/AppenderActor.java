@@ -93,9 +93,7 @@ final class AppenderActor extends Actor {
       try {
         a.submitted = true;
         byte[] payload = History.payload(a);
-        // Of two threads, each has one batch at a time: it blocks for real whoever meets it.
-        long at = twoThreads ? LogWriter.CLOCK : asked(a, me);
-        pending.add(writer.submit(LeaseStamp.NONE, payload, 0, payload.length, false, at, null));
+        pending.add(writer.submit(LeaseStamp.NONE, payload, 0, payload.length, false));
         attempts.add(a);
       } catch (MessageRefusedException e) {
         a.submitted = false;

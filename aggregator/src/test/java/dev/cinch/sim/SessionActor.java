@@ -4,7 +4,6 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.session.Session;
 import dev.cinch.bag.session.Writers;
-import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.bag.write.PendingReceipt;
 import dev.cinch.lease.Grant;
@@ -159,11 +158,10 @@ final class SessionActor extends Actor {
       a.submitted = true;
       byte[] payload = History.payload(a);
       try {
-        long at = asked(a, me);
-        if (batch == 1 && at == LogWriter.CLOCK) {
+        if (batch == 1) {
           a.receipt = session.append(log, payload);
         } else {
-          pending.add(session.submit(log, payload, 0, payload.length, false, at, null));
+          pending.add(session.submit(log, payload, 0, payload.length, false));
           attempts.add(a);
         }
       } catch (MessageRefusedException e) {

@@ -101,47 +101,6 @@ class TimestampRulesTest {
     finish();
   }
 
-  private long timestamp(LeaseStamp stamp, long at) throws Exception {
-    byte[] bytes = {'m'};
-    PendingReceipt pending = writer.submit(stamp, bytes, 0, 1, false, at, null);
-    assertEquals(pending.timestamp(), pending.await().timestamp());
-    return pending.timestamp();
-  }
-
-  /** What is asked for counts within the distance of the clock, and never against the order. */
-  @Test
-  void section1_aSenderMayAskForATimestamp() throws Exception {
-    long distance = log.context().store().settings().timestampDistanceNanos();
-    long clock = rig.time.wallNanos();
-    long early = clock - distance * 9 / 10; // it goes on meanwhile
-    assertEquals(early, timestamp(LeaseStamp.NONE, early));
-    assertEquals(clock - 7, timestamp(LeaseStamp.NONE, clock - 7));
-    assertEquals(clock - 6, timestamp(LeaseStamp.NONE, clock - 9));
-    clock = rig.time.wallNanos();
-    long far = timestamp(LeaseStamp.NONE, clock - distance - SECOND);
-    assertTrue(far >= clock && far <= rig.time.wallNanos());
-    long farAhead = timestamp(LeaseStamp.NONE, Long.MAX_VALUE);
-    assertTrue(farAhead > far && farAhead <= rig.time.wallNanos() + 1);
-    clock = rig.time.wallNanos();
-    assertEquals(clock + distance / 2, timestamp(LeaseStamp.NONE, clock + distance / 2));
-    Log other = rig.open(rig.disk.view(Rig.BOB));
-    rig.settle(other);
-    assertEquals(6, Ledger.settled(other).size());
-  }
-
-  /** What follows has timestamps left until the lease is renewed, in the first half of its time. */
-  @Test
-  void section1_whatASenderAsksForUsesUpNoLease() throws Exception {
-    long clock = rig.time.wallNanos();
-    long distance = log.context().store().settings().timestampDistanceNanos();
-    var stamp = new LeaseStamp(List.of(), Long.MIN_VALUE, clock + distance);
-    for (long ahead : List.of(distance * 9 / 10, distance, 2 * distance)) {
-      long timestamp = timestamp(stamp, clock + ahead);
-      assertTrue(timestamp >= clock && timestamp <= rig.time.wallNanos() + 3);
-    }
-    assertEquals(clock + distance / 3, timestamp(stamp, clock + distance / 3));
-  }
-
   @Test
   void section1_aBatchOfUnclearFateKeepsItsTimestamps() throws Exception {
     // Where what was written may arrive late.

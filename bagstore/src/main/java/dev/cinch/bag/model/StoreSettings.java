@@ -16,7 +16,7 @@ import java.util.Optional;
  * @param clockAheadMs how far a machine's clock may be ahead of the filesystem's before it refuses
  *     to work
  * @param clockBehindMs how far it may be behind
- * @param timestampDistanceMs how far a message's timestamp may be from its writer's clock
+ * @param timestampDistanceMs how far a message's timestamp may be ahead of its writer's clock
  * @param slowAppendMs how long a slow append takes, from its timestamp to its being visible
  * @param longestLeaseMs the longest lease time when the store is made; later ones stand in {@code
  *     limits/}

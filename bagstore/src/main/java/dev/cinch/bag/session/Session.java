@@ -238,14 +238,13 @@ public final class Session implements AutoCloseable {
    */
   public PendingReceipt submit(Log log, byte[] payload, int offset, int length, boolean needsThread)
       throws MessageRefusedException {
-    return submit(log, payload, offset, length, needsThread, LogWriter.CLOCK, null);
+    return submit(log, payload, offset, length, needsThread, null);
   }
 
   /**
    * As {@link #submit(Log, byte[], int, int, boolean)}, behind another message of the same log:
    * this one is in the log only if that is.
    *
-   * @param at as for {@link dev.cinch.bag.write.LogWriter}
    * @param behind as for {@link dev.cinch.bag.write.LogWriter}
    */
   public PendingReceipt submit(
@@ -254,7 +253,6 @@ public final class Session implements AutoCloseable {
       int offset,
       int length,
       boolean needsThread,
-      long at,
       @Nullable PendingReceipt behind)
       throws MessageRefusedException {
     // Nothing may get a timestamp once a release has begun to state the watermark.
@@ -264,7 +262,7 @@ public final class Session implements AutoCloseable {
       Stamped stamped = permitting(log);
       boolean unused = used.add(writer);
       PendingReceipt pending =
-          writer.submit(stamped.stamp(), payload, offset, length, needsThread, at, behind);
+          writer.submit(stamped.stamp(), payload, offset, length, needsThread, behind);
       List<Holding> under = stamped.holdings();
       for (int i = 0; i < under.size(); i++) { // no iterator: what takes no memory can't fail here
         under.get(i).wrote(pending.timestamp());

@@ -34,9 +34,6 @@ import org.jspecify.annotations.Nullable;
  */
 @CheckReturnValue
 public final class LogWriter implements AutoCloseable {
-  /** In place of a timestamp that is asked for: the clock's. */
-  public static final long CLOCK = Long.MIN_VALUE;
-
   /** Messages wait for room once so many bytes wait to be written. */
   private static final int MAX_QUEUED_BYTES = 8 << 20;
 
@@ -122,7 +119,7 @@ public final class LogWriter implements AutoCloseable {
   public PendingReceipt submit(
       LeaseStamp stamp, byte[] payload, int offset, int length, boolean needsThread)
       throws MessageRefusedException {
-    return submit(stamp, payload, offset, length, needsThread, CLOCK, null);
+    return submit(stamp, payload, offset, length, needsThread, null);
   }
 
   /**
@@ -130,11 +127,6 @@ public final class LogWriter implements AutoCloseable {
    * in the log only if that is, and comes after it. A chain of them is in the log up to one
    * message, whatever ends the process, and is rejected from there on.
    *
-   * @param at the timestamp that it is to have, nanoseconds since the Unix epoch. One that is
-   *     further from the clock than the store's timestamp distance, or ahead of it by more than
-   *     half of what is left until the stamp's upper bound, is replaced by the clock's, and one
-   *     that is not above all others of the process and the lease's lower bound by the next one
-   *     above; {@link PendingReceipt#timestamp} says which it has. {@link #CLOCK}: the clock's
    * @param behind of this writer; null: none
    */
   public PendingReceipt submit(
@@ -143,7 +135,6 @@ public final class LogWriter implements AutoCloseable {
       int offset,
       int length,
       boolean needsThread,
-      long at,
       @Nullable PendingReceipt behind)
       throws MessageRefusedException {
     int unused = Objects.checkFromIndexSize(offset, length, payload.length);
@@ -157,7 +148,7 @@ public final class LogWriter implements AutoCloseable {
       if (needsThread) {
         startBackground();
       }
-      long timestamp = timestamps.next(stamp, at, look);
+      long timestamp = timestamps.next(stamp, look);
       PendingBatch last = queue.peekLast();
       PendingBatch ahead = behind == null ? null : behind.batch();
       boolean joins =

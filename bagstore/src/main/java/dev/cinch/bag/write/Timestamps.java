@@ -38,21 +38,16 @@ public final class Timestamps {
   }
 
   /**
-   * Takes the next timestamp: the one asked for, or the clock's if that one is further than {@code
-   * distance} from it, or beyond the middle between it and the upper bound; or the lowest one above
-   * all others and above the lower bound.
+   * Takes the next timestamp: the clock's, or the lowest one above all others and above the lower
+   * bound.
    *
    * @param taken whose it will be, until settled
-   * @param at what is asked for
    * @return it; one at or above the upper bound is not taken; {@link #WAIT} if it would be further
    *     than {@code distance} ahead of the clock
    */
-  synchronized long next(Taken taken, long at, long lowerBound, long upperBound, long distance) {
+  synchronized long next(Taken taken, long lowerBound, long upperBound, long distance) {
     long clock = time.wallNanos();
-    // Not all of the lease's time: what follows would have none before the next renewal.
-    long ahead = Math.min(distance, (upperBound - clock) / 2);
-    long now = at < clock - distance || at > clock + ahead ? clock : at;
-    long next = Math.max(now, Math.max(last, lowerBound) + 1);
+    long next = Math.max(clock, Math.max(last, lowerBound) + 1);
     if (next - clock > distance) {
       return WAIT;
     }

@@ -36,17 +36,15 @@ final class WriterTimestamps {
   /**
    * Step 1: above the lower bound, below the upper one, within the allowed distance of the clock.
    * Pauses instead of writing far into the future, without the lock: others go on meanwhile.
-   *
-   * @param at what is asked for, if that is allowed
    */
-  long next(LeaseStamp stamp, long at, Look look) throws MessageRefusedException {
+  long next(LeaseStamp stamp, Look look) throws MessageRefusedException {
     boolean interrupted = false;
     // What is older than the log may be from before a fence that was made before the log was.
     long lower =
         stamp == LeaseStamp.NONE ? Long.MIN_VALUE : Math.max(stamp.lowerBound(), log.created());
     try {
       while (true) {
-        long timestamp = timestamps.next(taken, at, lower, stamp.upperBound(), distance);
+        long timestamp = timestamps.next(taken, lower, stamp.upperBound(), distance);
         if (timestamp != Timestamps.WAIT) {
           if (timestamp >= stamp.upperBound()) {
             throw stamp.tooLate(timestamp);

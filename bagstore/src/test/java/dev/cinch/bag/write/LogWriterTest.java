@@ -615,7 +615,7 @@ class LogWriterTest {
 
   private PendingReceipt behind(String text, PendingReceipt before) throws MessageRefusedException {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-    return writer.submit(LeaseStamp.NONE, bytes, 0, bytes.length, false, LogWriter.CLOCK, before);
+    return writer.submit(LeaseStamp.NONE, bytes, 0, bytes.length, false, before);
   }
 
   private PendingReceipt submit(String text) throws MessageRefusedException {

@@ -175,17 +175,6 @@ public final class AppendCommand implements Callable<Integer> {
   boolean whole;
 
   @Option(
-      names = "--time-field",
-      paramLabel = "FIELD",
-      description =
-          "Lines are JSON objects, and this field says when: a date and time, or seconds to"
-              + " nanoseconds since 1970. It becomes the message's time if it is no further from the clock than"
-              + " the store's --timestamp-distance, after the line before, and within the lease."
-              + " Another line gets the clock's time, or one just after the line before; it says how"
-              + " many did.")
-  @Nullable String timeField;
-
-  @Option(
       names = "--settle",
       description =
           "Wait until all lines can be read as settled, and close their buckets once that is due.")
@@ -375,9 +364,8 @@ public final class AppendCommand implements Callable<Integer> {
           job(
               target,
               writer,
-              (bytes, offset, n, at, behind) ->
-                  AppendJob.Pending.of(
-                      writer.submit(LeaseStamp.NONE, bytes, offset, n, true, at, null)),
+              (bytes, offset, n, behind) ->
+                  AppendJob.Pending.of(writer.submit(LeaseStamp.NONE, bytes, offset, n, true)),
               Optional.empty());
       run(job, in);
       return tell(job, null);
@@ -409,8 +397,7 @@ public final class AppendCommand implements Callable<Integer> {
         json ? io.output() : null,
         resumption.orElse(null),
         new GivingUp(
-            store.time(), giveUp, writer::giveUp, job -> sayWhatStops(job, writer.waitsFor())),
-        timeField == null ? null : new TimeField(timeField, store.time()));
+            store.time(), giveUp, writer::giveUp, job -> sayWhatStops(job, writer.waitsFor())));
   }
 
   /** Somebody who stops it sees nothing happen, and has to know what is waited for, once. */
@@ -469,7 +456,7 @@ public final class AppendCommand implements Callable<Integer> {
     boolean stopped = io.stop().requested() && !job.ended();
     latest = job.fates().latest();
     boolean incomplete = job.fates().failed() + job.fates().unknown() > 0 || job.lost();
-    boolean notable = unreleased != null || job.fates().earlier() > 0 || job.moved();
+    boolean notable = unreleased != null || job.fates().earlier() > 0;
     boolean says = stopped || incomplete || notable || io.terminal();
     if (says && (!ended || lastWords.compareAndSet(false, true))) {
       io.say(

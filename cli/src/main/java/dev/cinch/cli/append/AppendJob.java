@@ -38,7 +38,6 @@ final class AppendJob {
   private final ReentrantLock taking = new ReentrantLock();
   private final ReentrantLock telling = new ReentrantLock();
   private final GivingUp patience;
-  private final @Nullable TimeField times;
   private boolean hangs;
   private volatile boolean abandoned;
   private volatile long told;
@@ -95,10 +94,9 @@ final class AppendJob {
   @FunctionalInterface
   interface Submitter {
     /**
-     * @param at the timestamp that it is to have, as {@link dev.cinch.bag.write.LogWriter} takes it
      * @param behind what it is to follow, or to be rejected; null: nothing
      */
-    Pending submit(byte[] bytes, int offset, int length, long at, @Nullable Pending behind)
+    Pending submit(byte[] bytes, int offset, int length, @Nullable Pending behind)
         throws MessageRefusedException;
   }
 
@@ -116,7 +114,6 @@ final class AppendJob {
    * @param receipts where to print a receipt a line; null: nowhere
    * @param resumption what was appended before; null: the input is appended from its beginning
    * @param patience with messages whose fates do not come
-   * @param times that lines say; null: the clock gives all
    */
   AppendJob(
       Submitter submitter,
@@ -124,10 +121,8 @@ final class AppendJob {
       Ending ending,
       @Nullable Output receipts,
       @Nullable Resumption resumption,
-      GivingUp patience,
-      @Nullable TimeField times) {
+      GivingUp patience) {
     this.patience = patience;
-    this.times = times;
     this.resumption = resumption;
     this.submitter = submitter;
     this.limit = limit;
@@ -303,11 +298,7 @@ final class AppendJob {
     }
     try {
       int length = Math.toIntExact(lines.length(i));
-      if (times != null) {
-        sent.said()[i] = times.of(lines.bytes, lines.start(i), length);
-      }
-      Pending pending =
-          submitter.submit(lines.bytes, lines.start(i), length, sent.said()[i], behind);
+      Pending pending = submitter.submit(lines.bytes, lines.start(i), length, behind);
       sent.pending()[i] = pending;
       return pending;
     } catch (MessageRefusedException e) {
@@ -440,9 +431,6 @@ final class AppendJob {
       return;
     }
     if (fate instanceof Receipt.Committed c) {
-      if (times != null) {
-        times.committed(sent.said()[i], c.timestamp());
-      }
       fates.committed(line, c, false);
       return;
     }
@@ -515,17 +503,11 @@ final class AppendJob {
     return lostWhy != null;
   }
 
-  /** Whether messages have other times than their lines say. */
-  boolean moved() {
-    return times != null && !times.summary().isEmpty();
-  }
-
   /** One line about what became of the input. */
   String summary() {
     String why = lostWhy;
     boolean some = fates.failed() + fates.unknown() > 0;
     return fates.summary()
-        + (times == null ? "" : times.summary())
         + (why == null
             ? ""
             : some ? "; no more input was taken" : ", no more input was taken: " + why);

@@ -181,22 +181,17 @@ final class LeasedAppend {
   }
 
   private AppendJob.Submitter submitting(Session session) {
-    return (bytes, offset, length, at, behind) ->
+    return (bytes, offset, length, behind) ->
         AppendJob.Pending.of(
             session.submit(
-                target, bytes, offset, length, true, at, behind == null ? null : behind.receipt()));
+                target, bytes, offset, length, true, behind == null ? null : behind.receipt()));
   }
 
   /** What stands in the log under all the leases, once that is settled. */
   private Resumption resumption(Session session, boolean own)
       throws IOException, InterruptedException, LeaseRefusedException {
     long end = session.settleEarlier(target);
-    // The first lines may say that they are from before the input was begun.
-    long said = command.timeField == null ? 0 : opened.settings().timestampDistanceNanos();
-    long from =
-        command.since == null
-            ? Long.MIN_VALUE
-            : Math.max(command.since.nanos(), Long.MIN_VALUE + said) - said;
+    long from = command.since == null ? Long.MIN_VALUE : command.since.nanos();
     Set<LeaseName> names = new HashSet<>();
     boolean known = !own; // that somebody may have written under them before
     for (HeldLease held : session.leases()) {

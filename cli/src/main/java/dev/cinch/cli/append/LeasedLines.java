@@ -61,15 +61,14 @@ final class LeasedLines implements AppendJob.Submitter {
 
   @Override
   public AppendJob.Pending submit(
-      byte[] bytes, int offset, int length, long at, AppendJob.@Nullable Pending behind)
+      byte[] bytes, int offset, int length, AppendJob.@Nullable Pending behind)
       throws MessageRefusedException {
     PendingReceipt follows = behind == null ? null : behind.receipt();
     long start = time.monotonicNanos();
     while (true) {
       long before = taken();
       try {
-        return AppendJob.Pending.of(
-            session.submit(target, bytes, offset, length, true, at, follows));
+        return AppendJob.Pending.of(session.submit(target, bytes, offset, length, true, follows));
       } catch (MessageRefusedException e) {
         if (e.isForGood()) {
           throw e;

@@ -1,16 +1,13 @@
 package dev.cinch.cli.append;
 
 import dev.cinch.bag.model.Receipt;
-import dev.cinch.bag.write.LogWriter;
-import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** Lines of one read, the times that they say, and what was said when they were handed over. */
+/** Lines of one read, and what was said when they were handed over. */
 record Sent(
     LineReader.Lines lines,
     AppendJob.@Nullable Pending[] pending,
     @Nullable String[] why,
-    long[] said,
     @Nullable Receipt[] before) {
   static final Sent END = of(new LineReader.Lines(new byte[0], 0), new @Nullable Receipt[0]);
 
@@ -19,10 +16,7 @@ record Sent(
    */
   static Sent of(LineReader.Lines lines, @Nullable Receipt[] before) {
     int n = lines.count();
-    var said = new long[n];
-    Arrays.fill(said, LogWriter.CLOCK);
-    return new Sent(
-        lines, new AppendJob.@Nullable Pending[n], new @Nullable String[n], said, before);
+    return new Sent(lines, new AppendJob.@Nullable Pending[n], new @Nullable String[n], before);
   }
 
   @Nullable Receipt earlier(int i) {

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * {@code 2026-11-23T14:00}, seconds to nanoseconds since 1970. All times of one command line are
  * read at the same now. Thread-safe.
  */
-public final class TimeText {
+final class TimeText {
   private static final long NANOS = 1_000_000_000L;
 
   /** The date, the time of day, the zone; each but one may be missing. */
@@ -57,7 +57,7 @@ public final class TimeText {
   }
 
   /** With this clock and the process's zone, which the variable {@code TZ} sets. */
-  public static TimeText of(TimeSource time) {
+  static TimeText of(TimeSource time) {
     return new TimeText(() -> instant(time.wallNanos()), () -> LocalZone.of(System.getenv("TZ")));
   }
 
@@ -68,7 +68,7 @@ public final class TimeText {
    *     timestamp can be, in one line that gives the range
    * @throws Misuse if the zone is asked for and not known
    */
-  public Moment parse(String text) {
+  Moment parse(String text) {
     try {
       return new Moment(IsoTime.nanos(instant(text)));
     } catch (ArithmeticException e) {

@@ -94,7 +94,7 @@ public final class InitCommand implements Callable<Integer> {
   @Option(
       names = "--timestamp-distance",
       paramLabel = "DURATION",
-      description = "A timestamp may be so far from its writer's clock.",
+      description = "A timestamp may be so far ahead of its writer's clock.",
       defaultValue = "500ms")
   Duration timestampDistance;
 

@@ -46,7 +46,7 @@ class AppendJobTest {
 
   /** Rejects each message as often as {@link #rejections} says. */
   private synchronized AppendJob.Pending submit(
-      byte[] bytes, int offset, int length, long at, AppendJob.@Nullable Pending behind)
+      byte[] bytes, int offset, int length, AppendJob.@Nullable Pending behind)
       throws MessageRefusedException {
     String text = new String(bytes, offset, length, StandardCharsets.UTF_8);
     if (text.equals("never")) {
@@ -70,7 +70,7 @@ class AppendJobTest {
 
   @Test
   void nothingRejectedKeepsTheOrder() throws Exception {
-    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     run(job, lines("a", "b", "c"));
     assertEquals(List.of("a", "b", "c"), committed);
     assertEquals(committed, submitted);
@@ -84,8 +84,7 @@ class AppendJobTest {
     rejections.put("c", AppendJob.RESENDS);
     rejections.put("d", AppendJob.RESENDS + 2);
     var bytes = new ByteArrayOutputStream();
-    var job =
-        new AppendJob(this::chained, 100, () -> null, new Output(bytes), null, forEver(), null);
+    var job = new AppendJob(this::chained, 100, () -> null, new Output(bytes), null, forEver());
     run(job, lines("a", "b", "c", "d", "e"));
     assertEquals(List.of("a", "b", "c"), committed);
     assertEquals(3, job.fates().committed());
@@ -117,7 +116,7 @@ class AppendJobTest {
     }
 
     private AppendJob.Pending submit(
-        byte[] bytes, int offset, int length, long at, AppendJob.@Nullable Pending behind) {
+        byte[] bytes, int offset, int length, AppendJob.@Nullable Pending behind) {
       char kind = (char) bytes[offset];
       long timestamp = ++clock;
       return () -> {
@@ -157,8 +156,7 @@ class AppendJobTest {
   void whoGivesUpIsToldTheFateOfEachLine() throws Exception {
     var disk = new FullDisk(false);
     var bytes = new ByteArrayOutputStream();
-    var job =
-        new AppendJob(disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2), null);
+    var job = new AppendJob(disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2));
     run(job, lines("c", "r", "r"));
     assertTrue(job.gaveUp());
     assertFalse(job.hangs());
@@ -186,7 +184,7 @@ class AppendJobTest {
               said.add(job[0].waiting());
               job[0].giveUp("ended");
             });
-    job[0] = new AppendJob(disk::submit, 100, () -> null, null, null, disk.after(1_000), null);
+    job[0] = new AppendJob(disk::submit, 100, () -> null, null, null, disk.after(1_000));
     run(job[0], lines("c", "r", "r"));
     assertEquals(List.of("lines 1 to 3"), said, "those of one read are told together");
     assertEquals(
@@ -198,8 +196,7 @@ class AppendJobTest {
   void aFilesystemThatHangsKeepsNobodyFromGivingUp() throws Exception {
     var disk = new FullDisk(true);
     var bytes = new ByteArrayOutputStream();
-    var job =
-        new AppendJob(disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2), null);
+    var job = new AppendJob(disk::submit, 100, () -> null, new Output(bytes), null, disk.after(2));
     run(job, lines("r", "r"));
     assertTrue(job.hangs());
     assertEquals(
@@ -211,12 +208,12 @@ class AppendJobTest {
 
   /** A message that is in the log only if the one before is, as the library has it. */
   private AppendJob.Pending chained(
-      byte[] bytes, int offset, int length, long at, AppendJob.@Nullable Pending behind)
+      byte[] bytes, int offset, int length, AppendJob.@Nullable Pending behind)
       throws MessageRefusedException {
     if (behind != null && behind.await() instanceof Receipt.Rejected) {
       return () -> new Receipt.Rejected(0, "what it follows is not there");
     }
-    return submit(bytes, offset, length, at, behind);
+    return submit(bytes, offset, length, behind);
   }
 
   /** One line a read. */
@@ -262,14 +259,14 @@ class AppendJobTest {
         rejections.put("line " + i, 1 + i % AppendJob.RESENDS);
       }
     }
-    var job = new AppendJob(this::chained, 100, () -> null, null, null, forEver(), null);
+    var job = new AppendJob(this::chained, 100, () -> null, null, null, forEver());
     run(job, reads(all));
     assertEquals(all, committed);
     assertEquals(1_000, job.fates().committed());
     committed.clear();
     rejections.put("line 40", 1);
     rejections.put("line 41", 2);
-    job = new AppendJob(this::chained, 100, () -> null, null, null, forEver(), null);
+    job = new AppendJob(this::chained, 100, () -> null, null, null, forEver());
     run(job, lines(all.toArray(String[]::new)));
     assertEquals(all, committed, "of one read");
   }
@@ -279,7 +276,7 @@ class AppendJobTest {
     rejections.put("b", 100);
     for (InputStream in : List.of(lines("a", "b", "c"), reads(List.of("a", "b", "c", "d", "e")))) {
       committed.clear();
-      var job = new AppendJob(this::chained, 100, () -> null, null, null, forEver(), null);
+      var job = new AppendJob(this::chained, 100, () -> null, null, null, forEver());
       run(job, in);
       assertEquals(List.of("a"), committed);
       assertEquals(1, job.fates().committed());
@@ -307,7 +304,7 @@ class AppendJobTest {
     var bytes = new ByteArrayOutputStream();
     var job =
         new AppendJob(
-            this::submit, 100, () -> "it was removed", new Output(bytes), null, forEver(), null);
+            this::submit, 100, () -> "it was removed", new Output(bytes), null, forEver());
     run(job, new SequenceInputStream(lines("a", "b"), silent));
     over.countDown();
     assertEquals(
@@ -360,7 +357,7 @@ class AppendJobTest {
             return -1;
           }
         };
-    run(new AppendJob(this::submit, 100, () -> null, new Output(out), null, forEver(), null), in);
+    run(new AppendJob(this::submit, 100, () -> null, new Output(out), null, forEver()), in);
     assertEquals(List.of("a"), committed);
   }
 
@@ -391,7 +388,7 @@ class AppendJobTest {
             return 1;
           }
         };
-    var job = new AppendJob(this::submit, 100, () -> null, new Output(full), null, forEver(), null);
+    var job = new AppendJob(this::submit, 100, () -> null, new Output(full), null, forEver());
     var e = assertThrows(Output.ClosedException.class, () -> run(job, endless));
     assertTrue(e.brokenPipe());
   }
@@ -414,7 +411,7 @@ class AppendJobTest {
             return line.length;
           }
         };
-    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     run(job, endless);
     assertTrue(job.lost());
     assertEquals(List.of("a", "a"), committed);
@@ -426,7 +423,7 @@ class AppendJobTest {
   /** One that is refused for a moment only would leave a gap. */
   @Test
   void nothingBehindARefusedMessageIsAppended() throws Exception {
-    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     run(job, lines("a", "never", "b", "c"));
     assertEquals(List.of("a"), committed);
     assertEquals(
@@ -436,11 +433,11 @@ class AppendJobTest {
 
   @Test
   void itIsKnownWhetherAllOfTheInputWasTaken() throws Exception {
-    var whole = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
+    var whole = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     run(whole, lines("a"));
     whole.stop(); // too late to keep anything out
     assertTrue(whole.ended());
-    var refused = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
+    var refused = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     refused.stop();
     run(refused, lines("b"));
     assertFalse(refused.ended());
@@ -472,7 +469,7 @@ class AppendJobTest {
             return -1;
           }
         };
-    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     var stopper =
         new Thread(
             () -> {
@@ -488,7 +485,7 @@ class AppendJobTest {
     stopper.join();
     assertEquals(List.of("a"), committed);
     assertEquals("1 message committed", job.summary());
-    var stopped = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
+    var stopped = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     stopped.stop();
     run(stopped, lines("b"));
     assertEquals(0, stopped.fates().committed());
@@ -509,14 +506,14 @@ class AppendJobTest {
   @Test
   void inputThatBreaksOffDoesNotHideWhatWasCommitted() {
     rejections.put("c", AppendJob.RESENDS + 2);
-    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
+    var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     var e = assertThrows(IOException.class, () -> run(job, failing("a", "b")));
     assertEquals(
         new Failure(
             ExitCode.UNAVAILABLE,
             "the input could not be read (Input/output error); 2 messages were committed"),
         Failure.of(e));
-    var other = new AppendJob(this::submit, 100, () -> null, null, null, forEver(), null);
+    var other = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
     e = assertThrows(IOException.class, () -> run(other, failing("a", "b", "c")));
     assertEquals(
         "the input could not be read (Input/output error);"
@@ -530,14 +527,14 @@ class AppendJobTest {
   @Test
   void anErrorForWantOfMemoryDoesNotHideWhatWasCommitted() {
     AppendJob.Submitter poor =
-        (bytes, offset, length, at, behind) -> {
-          AppendJob.Pending pending = submit(bytes, offset, length, at, behind);
+        (bytes, offset, length, behind) -> {
+          AppendJob.Pending pending = submit(bytes, offset, length, behind);
           if (bytes[offset] == 'c') {
             throw new OutOfMemoryError("Java heap space");
           }
           return pending;
         };
-    var job = new AppendJob(poor, 100, () -> null, null, null, forEver(), null);
+    var job = new AppendJob(poor, 100, () -> null, null, null, forEver());
     var e = assertThrows(IOException.class, () -> run(job, lines("a", "b", "c", "d")));
     assertEquals(
         new Failure(
@@ -551,15 +548,15 @@ class AppendJobTest {
   @Test
   void anErrorWhileAFateIsWaitedForDoesNotHideWhatWasCommitted() {
     AppendJob.Submitter poor =
-        (bytes, offset, length, at, behind) -> {
-          AppendJob.Pending pending = submit(bytes, offset, length, at, behind);
+        (bytes, offset, length, behind) -> {
+          AppendJob.Pending pending = submit(bytes, offset, length, behind);
           return bytes[offset] == 'a'
               ? pending
               : () -> {
                 throw new OutOfMemoryError("Java heap space");
               };
         };
-    var job = new AppendJob(poor, 100, () -> null, null, null, forEver(), null);
+    var job = new AppendJob(poor, 100, () -> null, null, null, forEver());
     var e = assertThrows(IOException.class, () -> run(job, lines("a", "b")));
     assertTrue(String.valueOf(e.getMessage()).endsWith("and more may be committed"), e.toString());
     assertTrue(String.valueOf(e.getMessage()).startsWith("out of memory"), e.toString());

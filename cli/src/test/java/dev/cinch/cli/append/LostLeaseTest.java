@@ -12,7 +12,6 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.session.Session;
-import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.cli.Main;
 import dev.cinch.cli.Served;
@@ -153,8 +152,7 @@ class LostLeaseTest {
                 line -> fail(line));
         int length = store.context().settings().messageLimit() + 1;
         assertThrows(
-            MessageRefusedException.class,
-            () -> lines.submit(new byte[length], 0, length, LogWriter.CLOCK, null));
+            MessageRefusedException.class, () -> lines.submit(new byte[length], 0, length, null));
       }
     }
   }

@@ -3,7 +3,6 @@ package dev.cinch.cli.append;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Served;
 import java.nio.file.Files;
@@ -166,18 +165,6 @@ class ResumptionTest {
         .ended(0);
     cinch.settle("old");
     assertTrue(cinch.run("cat", "--log=old").ended(0).out().endsWith("y\na\nb\n"));
-  }
-
-  /** Whoever says when it was begun does so by the clock, and not by what its lines say. */
-  @Test
-  void linesThatSayTheyAreFromBeforeItWasBegunAreLeftOut() throws Exception {
-    String line = "{\"at\":0}\n"; // the same again and again
-    String receipt = cinch.feed(line, with("--json")).ended(0).out();
-    long begun = new ObjectMapper().readTree(receipt).get("timestampNanos").asLong() + 1;
-    var append = new ArrayList<>(List.of(APPEND));
-    append.addAll(List.of("--time-field=at", "--since=" + begun));
-    cinch.feed(line + line, append.toArray(new String[0])).ended(0);
-    assertEquals(line + line, log());
   }
 
   @Test

@@ -109,7 +109,7 @@ final class StoreFeed implements Runnable {
       byte[] event = events.get(i);
       // Where one is rejected, so are those after it: they keep their order when they are sent
       // again.
-      behind = to.submit(LeaseStamp.NONE, event, 0, event.length, false, LogWriter.CLOCK, behind);
+      behind = to.submit(LeaseStamp.NONE, event, 0, event.length, false, behind);
       pending.add(behind);
     }
     int known = 0;
