@@ -28,8 +28,6 @@ class Message:
     time_ns: int
     settled: bool
     """Whether its place in the order is final."""
-    sequence: Optional[int]
-    """Its number in the log, if it is settled."""
     leases: Tuple[str, ...]
     """The names of the leases that it was written under."""
 
@@ -69,7 +67,7 @@ class Message:
         else:
             payload = payload.encode()
         leases = tuple(each["name"] for each in line["leases"])
-        return Message(payload, line["id"], int(line["timestampNanos"]), line["settled"], line.get("sequence"), leases)
+        return Message(payload, line["id"], int(line["timestampNanos"]), line["settled"], leases)
 
 
 def key(id: object) -> Optional[str]:

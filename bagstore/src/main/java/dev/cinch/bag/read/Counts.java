@@ -1,7 +1,6 @@
 package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Locks;
@@ -33,76 +32,23 @@ final class Counts {
     this.locks = new Locks(log);
   }
 
-  private interface Count {
-    long of(Optional<Checkpoint> checkpoint) throws IOException;
-  }
-
   /**
-   * Counts once more where something was retired meanwhile, so that segments have it; or expired.
+   * The start of a bucket from which on there are as many before the end of a range; {@link
+   * Long#MIN_VALUE} if the log has fewer. Counts once more where something was retired meanwhile,
+   * so that segments have it; or expired.
    */
-  private long count(Count count) throws IOException {
+  long startOfLast(long wanted, long to, Link tip) throws IOException {
     while (true) {
       Optional<Checkpoint> checkpoint = chain.checkpoint();
       Floor floor = chain.floor();
       try {
-        return count.of(checkpoint);
+        return startOfLast(wanted, to, tip, checkpoint);
       } catch (IOException e) {
         if (chain.checkpoint().equals(checkpoint) && chain.floor().equals(floor)) {
           throw e;
         }
       }
     }
-  }
-
-  /**
-   * How many there were before a boundary of buckets, those that expired included: all that did
-   * count, as nothing before them is read.
-   */
-  long before(long boundary) throws IOException {
-    return count(checkpoint -> before(boundary, checkpoint));
-  }
-
-  private long before(long boundary, Optional<Checkpoint> checkpoint) throws IOException {
-    var marks = new SegmentMarks(log, checkpoint);
-    Floor floor = new Segments(log).floor(checkpoint);
-    long count = floor.messages();
-    long line = checkpoint.map(Checkpoint::segment).orElse(0L);
-    for (long number = floor.segment() + 1; number <= line; number++) {
-      try (SegmentReader segment = SegmentReader.open(log, number, marks)) {
-        if (segment.header().to() > boundary) {
-          for (int i = 0; i < segment.index().size() && segment.index().time(i) < boundary; i++) {
-            if (segment.index().kind(i) == SegmentBlock.BUCKET) {
-              count += segment.bucketAt(i).messages();
-            }
-          }
-          return count;
-        }
-        count += segment.trailer().messages();
-      }
-    }
-    Optional<Link> tip = chain.permittedTip();
-    if (tip.isEmpty()) {
-      return count;
-    }
-    var walk = new ChainWalk(chain, tip.get(), checkpoint.map(Checkpoint::number).orElse(0L) + 1);
-    Optional<Link> next = walk.next();
-    while (next.isPresent() && next.get().record().from() < boundary) {
-      for (ClosedBucket closed : next.get().record().buckets()) {
-        if (closed.start() < boundary) {
-          count += locks.readListed(closed).lock().messages();
-        }
-      }
-      next = walk.next();
-    }
-    return count;
-  }
-
-  /**
-   * The start of a bucket from which on there are as many before the end of a range; {@link
-   * Long#MIN_VALUE} if the log has fewer.
-   */
-  long startOfLast(long wanted, long to, Link tip) throws IOException {
-    return count(checkpoint -> startOfLast(wanted, to, tip, checkpoint));
   }
 
   private long startOfLast(long wanted, long to, Link tip, Optional<Checkpoint> checkpoint)

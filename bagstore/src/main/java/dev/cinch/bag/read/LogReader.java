@@ -166,16 +166,6 @@ public final class LogReader {
         : new Counts(log, chain).startOfLast(messages, to, tip.get());
   }
 
-  /**
-   * How many settled messages there were before a time, those included that no valid lease permits
-   * and all that expired. Found by counts.
-   *
-   * @param boundary the start of a bucket, or {@link Long#MIN_VALUE}
-   */
-  public long settledBefore(long boundary) throws IOException {
-    return new Counts(log, chain).before(boundary);
-  }
-
   private long settled(
       Optional<Link> tip, long from, long to, MessageSink sink, Objection objection)
       throws IOException {

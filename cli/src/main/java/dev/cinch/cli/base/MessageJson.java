@@ -39,11 +39,11 @@ public final class MessageJson implements MessageSink {
     if (m instanceof MergedLogs.Found found) {
       out.text("log", found.log().value());
     }
-    place(out, m.timestamp(), fileText, m.position()).flag("settled", m.settled());
-    if (m instanceof Numbered.Sequenced numbered && numbered.sequence() > 0) {
-      out.number("sequence", numbered.sequence());
-    }
-    out.written("leases", leasesText).payload(m.payload()).end();
+    place(out, m.timestamp(), fileText, m.position())
+        .flag("settled", m.settled())
+        .written("leases", leasesText)
+        .payload(m.payload())
+        .end();
     return true;
   }
 

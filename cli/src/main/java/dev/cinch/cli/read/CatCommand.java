@@ -13,7 +13,6 @@ import dev.cinch.cli.base.JsonLines;
 import dev.cinch.cli.base.LogChoice;
 import dev.cinch.cli.base.LongWait;
 import dev.cinch.cli.base.Misuse;
-import dev.cinch.cli.base.Numbered;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.StoreOptions;
@@ -180,7 +179,7 @@ public final class CatCommand implements Callable<Integer> {
         OldMessages.tell(target.reader(), range, io, NAME, "");
         follow(target, sink, ignored, out, waiting(opened, ignored));
       } else {
-        read(target, new Numbered(printing.asJson()), sink, ignored);
+        read(target, sink, ignored);
       }
     }
     progress.end();
@@ -194,24 +193,19 @@ public final class CatCommand implements Callable<Integer> {
     return ended(ignored.end(), range.start() < expired ? expired : Long.MIN_VALUE);
   }
 
-  private void read(Log target, Numbered numbers, MessageSink sink, LogReader.Objection ignored)
-      throws IOException {
+  private void read(Log target, MessageSink sink, LogReader.Objection ignored) throws IOException {
     if (tail == null) {
-      long unused = read(target, numbers, start(), sink, ignored);
+      long unused = read(target, start(), sink, ignored);
     } else if (tail > 0) {
-      long unused = readTail(target, numbers, tail, sink, m -> {}, ignored);
+      long unused = readTail(target, tail, sink, m -> {}, ignored);
     }
   }
 
-  private long read(
-      Log target, Numbered numbers, long from, MessageSink sink, LogReader.Objection ignored)
+  private long read(Log target, long from, MessageSink sink, LogReader.Objection ignored)
       throws IOException {
-    long start = numbers.begin(target, from);
-    MessageSink counted = numbers.counting(sink);
-    LogReader.Objection objection = numbers.counting(ignored);
     return live
-        ? target.reader().live(start, range.end(), counted, objection)
-        : target.reader().settled(start, range.end(), counted, objection);
+        ? target.reader().live(from, range.end(), sink, ignored)
+        : target.reader().settled(from, range.end(), sink, ignored);
   }
 
   /**
@@ -222,7 +216,6 @@ public final class CatCommand implements Callable<Integer> {
    */
   private long readTail(
       Log target,
-      Numbered numbers,
       int count,
       MessageSink sink,
       Consumer<Message> meeting,
@@ -234,7 +227,6 @@ public final class CatCommand implements Callable<Integer> {
     long next =
         read(
             target,
-            numbers,
             Math.max(start(), start),
             m -> {
               meeting.accept(m);
@@ -258,26 +250,17 @@ public final class CatCommand implements Callable<Integer> {
     boolean all = (range.from != null || lease.last) && tail == null;
     if (live) {
       var follower = new Follower(target, range.end(), sink, ignored, out);
-      // What is there already, and not settled, is met here and is not new later. It is read again
-      // and again, so nothing is counted.
+      // What is there already, and not settled, is met here and is not new later.
       follower.live(
-          all
-              ? start()
-              : readTail(
-                  target, new Numbered(false), count, sink, follower::meet, follower.once(ignored)),
+          all ? start() : readTail(target, count, sink, follower::meet, follower.once(ignored)),
           !all);
       return;
     }
-    var numbers = new Numbered(printing.asJson());
-    long next;
-    if (count > 0) {
-      next = readTail(target, numbers, count, sink, m -> {}, ignored);
-    } else {
-      long from = all ? start() : Math.max(start(), reader.settledThrough());
-      next = numbers.begin(target, from);
-    }
-    new Follower(target, range.end(), numbers.counting(sink), numbers.counting(ignored), out)
-        .settled(next, !all, waiting);
+    long next =
+        count > 0
+            ? readTail(target, count, sink, m -> {}, ignored)
+            : all ? start() : Math.max(start(), reader.settledThrough());
+    new Follower(target, range.end(), sink, ignored, out).settled(next, !all, waiting);
   }
 
   private long start() {

@@ -5,7 +5,6 @@ import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
-import dev.cinch.cli.base.Numbered;
 import dev.cinch.lease.SignedWitness;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -39,7 +38,6 @@ final class LastMessages implements MessageSink {
               m.leases(),
               m.permitted(),
               m.settled(),
-              m instanceof Numbered.Sequenced numbered ? numbered.sequence() : 0,
               gap));
       gap = null;
     }
@@ -85,9 +83,8 @@ final class LastMessages implements MessageSink {
       List<SignedWitness> leases,
       boolean permitted,
       boolean settled,
-      long sequence,
       @Nullable Gap gap)
-      implements Numbered.Sequenced {
+      implements Message {
     @Override
     public int length() {
       return payload.length;

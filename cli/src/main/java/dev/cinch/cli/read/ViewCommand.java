@@ -11,7 +11,6 @@ import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
 import dev.cinch.cli.base.LogsOption;
 import dev.cinch.cli.base.Misuse;
-import dev.cinch.cli.base.Numbered;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.StoreOptions;
@@ -150,11 +149,8 @@ public final class ViewCommand {
       try (Output out = io.output()) {
         out.ifClosed(ExitCode.GOOD);
         ignored.alsoTo(out, printing);
-        var numbers = new Numbered(printing.asJson());
-        long start = numbers.begin(opened, range.start());
         MessageSink sink = ignored.watched(printing.sink(out, log));
-        new ViewReader(opened)
-            .read(start, range.end(), numbers.counting(sink), numbers.counting(ignored));
+        new ViewReader(opened).read(range.start(), range.end(), sink, ignored);
       }
       if (ignored.none()) {
         NothingThere.tell(io, "cinch view cat", opened, range, false);
