@@ -78,7 +78,7 @@ public final class LogChoice {
         known.stream().filter(n -> matcher.matches(Path.of(n.value()))).forEach(matched::add);
       } else {
         var plain = new LogName(name.text());
-        logs.put(plain, CreateOption.existing(store, plain));
+        logs.put(plain, store.log(plain));
       }
     }
     store.whole(matched).forEach(log -> logs.put(log.name(), log));

@@ -24,7 +24,7 @@ public final class LogsOption {
   public void check(Store store) throws IOException {
     if (log != null) {
       try {
-        Log unused = CreateOption.existing(store, log);
+        Log unused = store.log(log);
       } catch (NotAStoreException e) {
         throw e;
       } catch (IOException e) {

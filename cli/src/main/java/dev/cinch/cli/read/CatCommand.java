@@ -6,7 +6,6 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
-import dev.cinch.cli.base.CreateOption;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonLines;
@@ -167,7 +166,7 @@ public final class CatCommand implements Callable<Integer> {
 
   private int one(Store opened)
       throws IOException, InterruptedException, LeaseUnavailableException {
-    Log target = CreateOption.existing(opened, logs.one());
+    Log target = opened.log(logs.one());
     chosen = lease.chosen(opened);
     var ignored = new IgnoredMessages(io, NAME);
     var progress = new Progress(io);

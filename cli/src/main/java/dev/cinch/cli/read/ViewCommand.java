@@ -5,7 +5,6 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.cli.base.Converters.Moment;
-import dev.cinch.cli.base.CreateOption;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
@@ -144,7 +143,7 @@ public final class ViewCommand {
     @Override
     public Integer call() throws IOException {
       range.check();
-      Log opened = CreateOption.existing(store.open(), log);
+      Log opened = store.open().log(log);
       var ignored = new IgnoredMessages(io, "cinch view cat");
       try (Output out = io.output()) {
         out.ifClosed(ExitCode.GOOD);

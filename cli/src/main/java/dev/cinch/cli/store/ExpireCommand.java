@@ -3,7 +3,6 @@ package dev.cinch.cli.store;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.cli.base.CreateOption;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Output;
@@ -55,7 +54,7 @@ public final class ExpireCommand implements Callable<Integer> {
     OldMessages.check(keep);
     Store opened = store.open();
     long unused = opened.context().checkedNow();
-    Log target = CreateOption.existing(opened, log);
+    Log target = opened.log(log);
     try (Output out = io.output()) {
       OptionalLong blocked = OldMessages.expire(target, keep, deletions, out);
       if (blocked.isPresent()) {

@@ -13,7 +13,6 @@ import dev.cinch.bag.store.StoreCeilings;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.cli.base.Confirmation;
 import dev.cinch.cli.base.Converters.Moment;
-import dev.cinch.cli.base.CreateOption;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
@@ -142,7 +141,7 @@ public final class LogCommand {
       Store opened = store.open();
       Log log;
       try {
-        log = CreateOption.existing(opened, name);
+        log = opened.log(name);
       } catch (LogRemovedException e) {
         // Whoever did may have stopped before the identity went.
         new RemovedLogs(opened.context()).finish(opened.context().layout().log(name));
