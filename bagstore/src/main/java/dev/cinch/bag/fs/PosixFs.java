@@ -330,7 +330,7 @@ public final class PosixFs implements StoreFs {
     String known = type;
     if (known == null) {
       Path store = root; // not the file: somebody may have put it there, from elsewhere
-      known = Mounts.type(store == null ? file : store);
+      known = Mount.of(store == null ? file : store).type();
       type = known;
     }
     return known;

@@ -67,8 +67,7 @@ public final class DoctorCommand implements Callable<Integer> {
         }
       }
       var fs = new PosixFs(root, settings.group().orElse(null));
-      var mounts =
-          new MountProbes(MountTable.FILE, GlusterClient::commandLines, settings, diagnosis);
+      var mounts = new MountProbes(settings, diagnosis);
       mounts.run(root, fs);
       var directReads =
           new DirectReads(DirectReads.Access.of(fs), mounts.ofOneMachine(), diagnosis);

@@ -1,5 +1,6 @@
 package dev.cinch.cli.doctor;
 
+import dev.cinch.bag.fs.Mount;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -17,6 +18,8 @@ final class MountOptions {
   /** Where Cinch waits for every cache to expire it waits a second longer than this. */
   private static final long LONGEST_CACHE_SECONDS = 60;
 
+  private static final Set<String> SMB = Set.of("cifs", "smb3");
+
   /** Others let this client believe what the server does not say any more. */
   private static final Set<String> SMB_CACHES = Set.of("strict", "none");
 
@@ -25,15 +28,10 @@ final class MountOptions {
 
   private static final Set<String> MEMORY = Set.of("tmpfs", "ramfs");
 
-  private final MountTable table;
   private final Mount mount;
   private final Diagnosis diagnosis;
 
-  /**
-   * @param table where a directory is looked up that an option names
-   */
-  MountOptions(MountTable table, Mount mount, Diagnosis diagnosis) {
-    this.table = table;
+  MountOptions(Mount mount, Diagnosis diagnosis) {
     this.mount = mount;
     this.diagnosis = diagnosis;
   }
@@ -83,7 +81,7 @@ final class MountOptions {
     if (cache.isEmpty()) {
       return;
     }
-    if (mount.isSmb() && !SMB_CACHES.contains(cache.get())) {
+    if (SMB.contains(mount.type()) && !SMB_CACHES.contains(cache.get())) {
       diagnosis.fail(
           "mounted cache=" + cache.get(),
           "reads come from this machine's cache though others wrote: mount it cache=strict");
@@ -115,9 +113,9 @@ final class MountOptions {
       if (mount.has("volatile") || mount.has("fsync=volatile")) {
         unforced("volatile", "that option left out");
       }
-      Optional<Mount> upper = upper();
-      if (upper.isPresent()) {
-        memory("overlay on " + upper.get().type());
+      Optional<Path> upper = mount.value("upperdir").flatMap(MountOptions::here);
+      if (upper.isPresent() && MEMORY.contains(Mount.of(upper.get()).type())) {
+        memory("overlay in memory");
       }
     }
     if (MEMORY.contains(mount.type())) {
@@ -135,20 +133,12 @@ final class MountOptions {
     diagnosis.warn(what, "a reboot loses everything, whatever was forced");
   }
 
-  /** The memory that an overlay writes to, if that directory is seen here (not in a container). */
-  private Optional<Mount> upper() {
-    return mount
-        .value("upperdir")
-        .filter(MountOptions::isHere)
-        .flatMap(table::at)
-        .filter(m -> MEMORY.contains(m.type()));
-  }
-
-  private static boolean isHere(String directory) {
+  /** What an overlay writes to, if that directory is seen here (not in a container). */
+  private static Optional<Path> here(String directory) {
     try {
-      return Files.isDirectory(Path.of(directory));
+      return Optional.of(Path.of(directory)).filter(Files::isDirectory);
     } catch (InvalidPathException e) {
-      return false; // this process's locale has no such names
+      return Optional.empty(); // this process's locale has no such names
     }
   }
 }

@@ -1,19 +1,19 @@
 package dev.cinch.cli.doctor;
 
-import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.StoreLayout;
-import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.posix.PosixStore;
-import dev.cinch.bag.store.RemovedLogs;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Whether this user may do in an existing store what its writers and closers do (rule C6). */
+/**
+ * Whether this user may do in an existing store what its writers and closers do (rule C6). What is
+ * wrong with a log appends and closers tell, which go through all of it.
+ */
 final class StoreProbes {
   private static final int SETGID = 02000;
   private static final int GROUP_WRITE = 0020;
@@ -22,7 +22,6 @@ final class StoreProbes {
   private final Store store;
   private final StoreLayout layout;
   private final Diagnosis diagnosis;
-  private final StoreAccess access = new StoreAccess();
 
   StoreProbes(Store store, Diagnosis diagnosis) {
     this.store = store;
@@ -36,19 +35,16 @@ final class StoreProbes {
       enter(directory);
     }
     diagnosis.look("devices", unusable, this::devices);
-    diagnosis.look("directories", unusable, this::special);
-    diagnosis.look("logs", "no log can be used by this user", this::logs);
-    foreign();
     diagnosis.look("directories", unusable, this::directories);
     diagnosis.look("group of new entries", unusable, this::groups);
-    files();
   }
 
-  private void enter(Path directory) {
+  private void enter(Path directory) throws IOException {
     try {
       List<String> unused = PosixStore.of(store.context()).fs().list(directory);
     } catch (ForeignEntryException e) {
-      access.foreign(e);
+      diagnosis.fail(
+          e.getMessage(), "no reader and no closer goes by it, and one that must have it stops");
     } catch (IOException e) {
       return; // told by what needs it
     }
@@ -56,79 +52,46 @@ final class StoreProbes {
 
   /** The filesystem is judged by the root, and its clock read in one directory, for all of it. */
   private void devices() throws IOException {
-    long device = MountTable.number(layout.root());
+    Object device = device(layout.root());
     var elsewhere = new ArrayList<Path>();
     for (Path directory : layout.directories()) {
-      if (Files.exists(directory) && MountTable.number(directory) != device) {
+      if (Files.exists(directory) && !device(directory).equals(device)) {
         elsewhere.add(directory);
       }
     }
     if (!elsewhere.isEmpty()) {
       diagnosis.fail(
-          "on another filesystem than the store: " + StoreAccess.named(elsewhere),
+          "on another filesystem than the store: " + named(elsewhere),
           "other machines may see another one there, with another clock; move it into the store's");
     }
   }
 
-  /** What neither writers nor all closers need. */
-  private void special() throws IOException {
-    access.needs(layout.clock());
-    access.needs(layout.logs());
-    List<Path> service =
-        List.of(layout.keys(), layout.instances(), layout.ceilings()).stream()
-            .filter(d -> !Files.isWritable(d))
-            .toList();
+  private static Object device(Path file) throws IOException {
+    return Files.getAttribute(file, "unix:dev");
+  }
+
+  /** Those in which writers and closers make entries, and those that not all of them need. */
+  private void directories() throws IOException {
+    List<Path> service = unwritable(List.of(layout.keys(), layout.instances(), layout.ceilings()));
     if (!service.isEmpty()) {
       diagnosis.warn(
-          "not writable: " + StoreAccess.named(service),
+          "not writable: " + named(service),
           "this user can't run the lease server for this store; nothing else needs it");
     }
-  }
-
-  /** Each by itself: what is wrong with one of them says nothing about the others. */
-  private void logs() throws IOException {
-    for (LogName name : store.logs()) {
-      diagnosis.look(
-          "log " + name,
-          "it can't be appended to or closed by this user; what it has may be whole: see verify",
-          () -> log(name));
-    }
-    if (!access.halfMade.isEmpty()) {
-      diagnosis.warn(
-          "no identity yet: " + StoreAccess.named(access.halfMade),
-          "who made it stopped before its end, it holds nothing; the next append makes it whole");
-    }
-  }
-
-  private void log(LogName name) throws IOException {
-    List<Log> whole = store.whole(List.of(name));
-    if (whole.isEmpty() && new RemovedLogs(store.context()).find(name).isPresent()) {
-      return;
-    }
-    if (whole.isEmpty()) {
-      access.halfMade(layout.log(name).root());
-      return;
-    }
-    for (Log log : whole) {
-      new LogProbes(log, access).run();
-    }
-  }
-
-  private void foreign() throws IOException {
-    for (String what : access.foreign) {
-      diagnosis.fail(what, "no reader and no closer goes by it, and one that must have it stops");
-    }
-  }
-
-  private void directories() throws IOException {
-    if (access.unwritable.isEmpty()) {
-      diagnosis.ok(
-          access.directories.size() + " directories writable", "this user can append and close");
+    List<Path> own = unwritable(needed());
+    if (own.isEmpty()) {
+      diagnosis.ok(needed().size() + " directories writable", "this user can make logs");
     } else {
-      diagnosis.fail(
-          "not writable: " + StoreAccess.named(access.unwritable),
-          "this user can't append or close" + CHGRP);
+      diagnosis.fail("not writable: " + named(own), "this user can't append or close" + CHGRP);
     }
+  }
+
+  private List<Path> needed() {
+    return List.of(layout.clock(), layout.logs());
+  }
+
+  private static List<Path> unwritable(List<Path> directories) {
+    return directories.stream().filter(d -> !Files.isWritable(d)).toList();
   }
 
   private void groups() throws IOException {
@@ -139,7 +102,7 @@ final class StoreProbes {
       return;
     }
     var without = new ArrayList<Path>();
-    for (Path directory : access.directories) {
+    for (Path directory : needed()) {
       if ((PosixStore.of(store.context()).fs().status(directory).mode() & SETGID) == 0) {
         without.add(directory);
       }
@@ -148,24 +111,12 @@ final class StoreProbes {
       diagnosis.ok("group of new entries", "what one user creates others of the group can close");
     } else {
       diagnosis.warn(
-          "no setgid bit: " + StoreAccess.named(without),
+          "no setgid bit: " + named(without),
           "entries get their creator's own group, so that other users may be unable to close them");
     }
   }
 
-  /** Data files and prelocks of what is not settled. */
-  private void files() throws IOException {
-    if (!access.inaccessible.isEmpty()) {
-      diagnosis.fail(
-          "no access to " + StoreAccess.named(access.inaccessible),
-          "this user can't close these buckets; chgrp and chmod g+rw, or close as their owner");
-    } else if (access.unwritable.isEmpty()) {
-      diagnosis.ok(
-          access.files + " files not settled yet",
-          access.cutShort
-              ? "this user can close over them; only the first %d buckets of a log were looked at"
-                  .formatted(LogProbes.MOST_BUCKETS)
-              : "this user can close over all of them");
-    }
+  private static String named(List<Path> paths) {
+    return String.join(", ", paths.stream().map(Path::toString).toList());
   }
 }

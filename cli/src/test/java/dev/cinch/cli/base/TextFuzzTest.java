@@ -9,7 +9,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.cinch.cli.append.LineReader;
 import dev.cinch.cli.base.Converters.Moment;
-import dev.cinch.cli.doctor.MountTable;
 import dev.cinch.fuzz.Hostile;
 import dev.cinch.lease.OneLine;
 import java.io.ByteArrayInputStream;
@@ -21,7 +20,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What the command line takes from people, the kernel and standard input. */
@@ -47,16 +45,6 @@ final class TextFuzzTest {
   private static String whole(long nanos) {
     long millis = nanos / 1_000_000;
     return (nanos < 0 ? "-" : "") + Math.abs(millis) + "ms" + Math.abs(nanos % 1_000_000) + "ns";
-  }
-
-  /** Lines of the kernel's table of mounts; the first one is the path that is asked for. */
-  @FuzzTest
-  void mounts(byte[] data) {
-    String text = new String(data, StandardCharsets.UTF_8);
-    List<String> lines = text.lines().toList();
-    if (!lines.isEmpty()) {
-      Hostile.parse(data.length, () -> new MountTable(lines).of(lines.get(0), "8:1"));
-    }
   }
 
   /** The first two bytes are the limit and the size of a block. */

@@ -5,12 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.cinch.bag.Log;
-import dev.cinch.bag.Store;
-import dev.cinch.bag.model.LogName;
 import dev.cinch.cli.Cinch;
-import dev.cinch.cli.base.MachineNames;
-import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -52,35 +47,6 @@ class DoctorCommandTest {
     return ran.out().lines().filter(l -> l.startsWith(start)).count();
   }
 
-  /** A closer takes permissions away: what it has done is no reason to complain. */
-  @Test
-  void namesWhatCanNotBeClosedUnlessItIs() throws Exception {
-    Path data =
-        everything(store).stream().filter(p -> p.toString().endsWith(".log")).findFirst().get();
-    Path foreign = data.resolveSibling("m9-00000000000000000000000000000000.log");
-    Files.createSymbolicLink(foreign, temp.resolve("nothing"));
-    Cinch.Ran open = cinch.run("doctor").ended(1);
-    assertTrue(open.out().contains("FAIL no access to " + foreign), open.out());
-    assertTrue(open.out().contains("FAIL " + foreign + ": expected a regular file"), open.out());
-    Files.createFile(data.resolveSibling("lock"));
-    Cinch.Ran closed = cinch.run("doctor").ended(0);
-    assertTrue(closed.out().contains("files not settled yet"), closed.out());
-  }
-
-  /** A log that nobody closes must not keep doctor busy for hours. */
-  @Test
-  void onlySoManyBucketsAreLookedAt() throws Exception {
-    cinch.overdue("jobs", "b\n");
-    var environment = Store.Environment.of(MachineNames.ofHost(), SystemTime.INSTANCE);
-    Log log = Store.open(store, environment).log(new LogName("jobs"));
-    for (int most = 1; most <= 2; most++) {
-      var access = new StoreAccess();
-      new LogProbes(log, access, most).run();
-      assertEquals(most < 2, access.cutShort);
-      assertEquals(2 * most, access.files); // of each a prelock and a data file
-    }
-  }
-
   @Test
   void saysWhatWasNotTried() {
     List<String> lines = cinch.run("doctor").ended(0).out().lines().toList();
@@ -96,29 +62,6 @@ class DoctorCommandTest {
     assertFalse(lost.out().contains("no store yet"), lost.out());
     delete(store.resolve("logs/jobs")); // as an init that was cut short leaves it
     assertEquals(1, count(cinch.run("doctor").ended(0), "warn no store yet"));
-  }
-
-  @Test
-  void aLogWithoutAnIdentityIsNoFailure() throws Exception {
-    Files.createDirectory(store.resolve("logs/aborted"));
-    Cinch.Ran ran = cinch.run("doctor").ended(0);
-    assertTrue(ran.out().contains("warn no identity yet: " + store + "/logs/aborted — "));
-    assertTrue(ran.out().contains("ok   2 files not settled yet — "), ran.out()); // those of jobs
-  }
-
-  @Test
-  void oneBadLogHidesNoOther() throws Exception {
-    cinch.feed("a\n", "append", "--log=bad").ended(0);
-    cinch.feed("a\n", "append", "--log=worse").ended(0);
-    Files.delete(store.resolve("logs/worse/identity"));
-    Path bad = store.resolve("logs/bad/identity");
-    Files.delete(bad);
-    Files.writeString(bad, "nonsense");
-    Cinch.Ran ran = cinch.run("doctor").ended(1);
-    assertEquals(2, count(ran, "FAIL "), ran.out());
-    assertTrue(ran.out().contains("FAIL log bad: " + bad + ": damaged at byte 0"), ran.out());
-    assertTrue(ran.out().contains("FAIL log worse: there is no log \"worse\""), ran.out());
-    assertTrue(ran.out().contains("ok   2 files not settled yet — "), ran.out());
   }
 
   @Test
