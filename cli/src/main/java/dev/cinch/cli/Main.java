@@ -3,8 +3,6 @@ package dev.cinch.cli;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.cinch.cli.append.AppendCommand;
-import dev.cinch.cli.append.UsualAppend;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
@@ -81,15 +79,7 @@ public final class Main {
     if (args.length == 1 && args[0].equals("--version")) {
       return show(versionLine() + "\n", io); // before anything is loaded that could take time
     }
-    AppendCommand append = UsualAppend.read(args, io);
-    if (append == null) {
-      return Commands.run(args, io);
-    }
-    try {
-      return append.call();
-    } catch (Exception e) {
-      return io.told("cinch append", e);
-    }
+    return Commands.run(args, io);
   }
 
   /** Prints what was asked for about the program itself. */

@@ -91,8 +91,7 @@ public final class AppendCommand implements Callable<Integer> {
 
   private final Io io;
 
-  /** Null where {@link UsualAppend} has set the options. */
-  @Spec @Nullable CommandSpec spec;
+  @Spec CommandSpec spec;
 
   @Mixin StoreOptions store;
   @Mixin LeaseOptions server;
@@ -297,16 +296,9 @@ public final class AppendCommand implements Callable<Integer> {
 
   /** Who names it believes that the lines are written under a lease. */
   private void refuseWithoutLease(String option) {
-    if (isGiven(option)) {
+    if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
       throw new Misuse(option + " needs a lease: name one with --lease");
     }
-  }
-
-  /**
-   * Whether the command line has it; {@link UsualAppend} reads none of those that are asked for.
-   */
-  private boolean isGiven(String option) {
-    return spec != null && spec.commandLine().getParseResult().hasMatchedOption(option);
   }
 
   /** What is written there under no lease is committed, and exists for no reader (rule F3). */

@@ -19,7 +19,7 @@ public final class CreateOption {
       showDefaultValue = CommandLine.Help.Visibility.NEVER,
       description =
           "Make the log if there is none, and say so, as without it; --no-create: refuse.")
-  boolean create = true;
+  boolean create;
 
   /**
    * Opens a log, made if need be and may be.
