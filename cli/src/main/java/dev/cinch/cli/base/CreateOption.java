@@ -17,8 +17,7 @@ public final class CreateOption {
       defaultValue = "true",
       fallbackValue = "true",
       showDefaultValue = CommandLine.Help.Visibility.NEVER,
-      description =
-          "Make the log if there is none, and say so, as without it; --no-create: refuse.")
+      description = "Make the log if there is none, and say so: the default. --no-create: refuse.")
   boolean create;
 
   /**
