@@ -7,8 +7,8 @@ Prints a line a message: its timestamp, data file, position and payload; with --
 line, its payload in base64. Checks every digest and checksum on the way, and where the store says
 "leases: required" every signature. Reads from segments what lies behind a checkpoint. Writes
 nothing. Exit code 1 if something is damaged or can't be read, standard output can't be written, or
-there are messages and none of them has a valid witness. Exit code 5 if messages expired while it
-read, so that what it printed lacks them; standard error says which.
+there are messages and none of them has a valid witness. So it does if messages expired while it
+read, and what it printed lacks the rest.
 
 Written from docs/format.md and docs/format-segments.md.
 """
@@ -1018,7 +1018,6 @@ class Log:
         self.keys = None
         self.known = {}
         self.passed = self.ignored = 0
-        self.expired = False  # some of what was to be read
 
     def messages(self):
         """Yields (timestamp, file name, position, payload, name and correlation of each lease) in the total order."""
@@ -1028,12 +1027,9 @@ class Log:
             checkpoint = last_checkpoint(self.directory, self.id)
             floor = last_floor(self.directory, self.id)
             passed = floor["messages"] if floor else 0  # how many messages of the log those were that are gone
-            began = passed if began is None else began
+            began = passed if last is None else began
             if last and floor and floor["to"] > last[0] and passed > began + given:
-                self.expired = True
-                what = f"{passed - began - given} messages from {last[0]} to {floor['to']}"
-                print(f"{self.directory}: {what} expired while they were read", file=sys.stderr)
-                began, given = passed, 0
+                raise Damaged(f"{self.directory}: messages expired while they were read; what is kept begins at {floor['to']}")
             try:
                 before = None
                 for message in self.all(checkpoint, floor, last):
@@ -1218,8 +1214,6 @@ def main(arguments):
         if log.ignored and not log.passed:
             print(f"no message passed: all {log.ignored} have no valid witness", file=sys.stderr)
             return 1
-        if log.expired:
-            return 5
     except BrokenPipeError:
         abandon(out)
         return 0  # the reader has had enough

@@ -4,9 +4,10 @@
 One log of a few segments, one message each; the first checkpoint covers some of them, the second all. Two processes expire up
 to any segment that they may, one after the other segment, and stop anywhere. A reader goes from the first segment to the last.
 The power may fail once, and then any part of what was not forced is lost: the name of the second checkpoint, and of floors.
-What was removed stays removed, since that is the worse case.
+What was removed stays removed, since that is the worse case. A reader
+that gave something is told of an error where the next segment expired.
 
-Checked: no reader is told of damage; its answer has every message from the floor on that it saw last, none twice; what was
+Checked: no reader is told of damage; an answer has every message from its first on, and from the floor on that it saw; what was
 read behind a floor that lasts is never read again by who begins later.
 """
 from collections import namedtuple
@@ -22,7 +23,7 @@ MUTATIONS = {
     "no-second-look": ("a reader does not look at the floor again where a segment is missing", None),
     "no-first-look": ("a reader looks at the floor only where a segment is missing", None),
     "looks-once-again": ("a reader looks at the floor a second time, and not a third time", None),
-    "starts-at-floor": ("a reader that goes on at a floor gives again what it gave above it", None),
+    "goes-on-at-floor": ("a reader that gave something goes on at the floor behind it", None),
 }
 
 # segments: how many. first: how many of them the first checkpoint names. cuts: how often the power fails
@@ -105,25 +106,25 @@ class Expiry:
             missing = [n for n in range(me.saw + 1, self.last + 1) if n not in me.gave]
             below = [n for n in me.gave if n <= me.least]
             wrong = "a reader misses %s" % missing if missing else "a reader gives %s, which expired before" % below if below else None
-            if len(set(me.gave)) < len(me.gave):
-                wrong = "a reader gives twice: %s" % (me.gave,)
+            if me.gave and me.gave != tuple(range(me.gave[0], self.last + 1)):
+                wrong = "a reader's answer has a hole: %s" % (me.gave,)
             yield "has read all", s, me._replace(pc="over", wrong=wrong)
         elif me.pc == "read":
             if s.there[me.at - 1]:
-                gave = me.gave + (me.at,) if me.at not in me.gave or "starts-at-floor" in self.broken else me.gave
-                yield "reads segment %d" % me.at, s, me._replace(at=me.at + 1, gave=gave)
+                yield "reads segment %d" % me.at, s, me._replace(at=me.at + 1, gave=me.gave + (me.at,))
             else:
                 yield "misses segment %d" % me.at, s, me._replace(pc="look")
             if s.fails:  # for another reason
                 yield "fails to read segment %d" % me.at, s._replace(fails=s.fails - 1), me._replace(pc="again")
         elif me.pc == "again":
-            # Once more from the floor, if that moved; else it is told of the error, and ends.
-            moved = s.floor > me.saw
-            yield "sees the floor %d" % s.floor, s, me._replace(pc="read", saw=s.floor, at=s.floor + 1) if moved else me._replace(pc="over")
+            # As if it missed it, if that expired; else it is told of the error, and ends.
+            yield "looks at the floor", s, me._replace(pc="look" if s.floor >= me.at else "over")
         elif me.pc == "look":
             blind = "no-second-look" in self.broken or "looks-once-again" in self.broken and me.saw > 0
             if blind or s.floor < me.at:
                 yield "looks at the floor", s, me._replace(pc="over", wrong="a reader is told that segment %d is missing" % me.at)
+            elif me.gave and "goes-on-at-floor" not in self.broken:
+                yield "is told that messages expired", s, me._replace(pc="over")
             else:
                 yield "sees the floor %d" % s.floor, s, me._replace(pc="read", saw=s.floor, at=s.floor + 1)
 

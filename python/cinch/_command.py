@@ -23,7 +23,7 @@ _inherited: List[Command] = []
 class CinchError(Exception):
     """What cinch could not do: the last line of its standard error.
 
-    code: its exit code (1 damage, 2 misuse, 3 refused, 4 unavailable, 5 messages expired), negative for a signal;
+    code: its exit code (1 damage, 2 misuse, 3 refused, 4 unavailable), negative for a signal;
     None if it did not run, or nobody can say how it ended.
     """
 

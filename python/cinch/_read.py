@@ -91,8 +91,7 @@ class Reading:
             told = json.loads(line)
             if told.get("type") == "end":
                 self.end_mark = told
-            if "settled" not in told:
-                continue  # a gap, which it ends with 5 for
+                continue
             message = Message._of(told)
             if self._seen is not None:
                 id = message._key

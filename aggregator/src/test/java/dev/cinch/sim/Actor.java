@@ -2,6 +2,7 @@ package dev.cinch.sim;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.read.ExpiredException;
 import dev.cinch.sim.fs.Rng;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -71,10 +72,13 @@ abstract class Actor implements SimProcess.Body {
   }
 
   /**
-   * No error does while there are faults; nor that one user meets a directory that another has made
-   * and not yet opened to the group, where their umask wants two steps for that.
+   * No error does while there are faults; nor that messages expired under a read (rule R4), or that
+   * one user meets a directory that another has made and not yet opened to the group, where their
+   * umask wants two steps for that.
    */
   private boolean surprises(boolean calm, IOException e) {
-    return calm && !(e instanceof AccessDeniedException && world.plan.opensLate());
+    return calm
+        && !(e instanceof ExpiredException)
+        && !(e instanceof AccessDeniedException && world.plan.opensLate());
   }
 }

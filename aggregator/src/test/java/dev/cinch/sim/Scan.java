@@ -2,7 +2,6 @@ package dev.cinch.sim;
 
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings.Leases;
-import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
@@ -70,10 +69,6 @@ final class Scan implements MessageSink, LogReader.Objection {
       history.violation("ignored by a reader: " + place(m) + ": " + why);
     }
   }
-
-  /** What a read lacks is judged in the end, by the floors there were. */
-  @Override
-  public void expired(Gap gap) {}
 
   private static String place(Message m) {
     return m.timestamp() + " " + m.file() + " " + m.position();

@@ -2,6 +2,7 @@ package dev.cinch.sim;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.read.ExpiredException;
 import dev.cinch.bag.session.Session;
 import dev.cinch.bag.session.Writers;
 import dev.cinch.bag.write.MessageRefusedException;
@@ -137,7 +138,11 @@ final class SessionActor extends Actor {
   /** The first read under the leases: what it does not find must never exist. */
   private void look(SimProcess me, Log log, int index, List<Held> held) throws IOException {
     var scan = new Scan(world.history, index, world.plan);
-    log.reader().live(Long.MIN_VALUE, Long.MAX_VALUE, scan, scan);
+    try {
+      log.reader().live(Long.MIN_VALUE, Long.MAX_VALUE, scan, scan);
+    } catch (ExpiredException e) {
+      return; // what it gave is not all that there is
+    }
     var found = new HashSet<Integer>();
     for (Scan.Found f : scan.found()) {
       found.add(f.attempt().id);

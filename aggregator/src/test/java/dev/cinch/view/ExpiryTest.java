@@ -28,12 +28,15 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.StoredMessage;
-import dev.cinch.bag.read.Gap;
-import dev.cinch.bag.read.GapException;
+import dev.cinch.bag.read.ExpiredException;
+import dev.cinch.bag.read.LogReader;
+import dev.cinch.bag.read.Message;
+import dev.cinch.bag.read.MessageSink;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;
 import dev.cinch.bag.storage.posix.PosixStore;
+import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.Share;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -265,7 +268,7 @@ class ExpiryTest {
     }
   }
 
-  /** A reader goes on at the floor that was published under its hands. */
+  /** A read that has begun is told from when on messages are kept; all that it gave stands. */
   @Test
   void r4_aReadUnderWhichItExpires() throws Exception {
     for (int at = 0; at < 3 * MESSAGES; at++) {
@@ -274,29 +277,61 @@ class ExpiryTest {
       List<String> all = Lines.settled(log);
       var lines = new ArrayList<String>();
       int stop = at;
-      log.reader()
-          .settled(
-              Lines.MIN,
-              Lines.MAX,
-              m -> {
-                if (lines.size() == stop) {
-                  expire(log);
-                }
-                return lines.add(Lines.line(m));
-              },
-              new Gaps(
-                  gap ->
-                      assertEquals(
-                          lines.size(),
-                          gap.before().orElseThrow() - gap.messages().orElseThrow())));
-      List<String> rest = all.subList(2 * MESSAGES, all.size());
-      assertEquals(rest, lines.subList(lines.size() - MESSAGES, lines.size()));
-      assertEquals(
-          all.subList(0, lines.size() - MESSAGES), lines.subList(0, lines.size() - MESSAGES));
+      MessageSink sink =
+          m -> {
+            if (lines.size() == stop) {
+              expire(log);
+            }
+            return lines.add(Lines.line(m));
+          };
+      if (at < MESSAGES) {
+        var told =
+            assertThrows(
+                ExpiredException.class,
+                () -> log.reader().settled(Lines.MIN, Lines.MAX, sink, (m, file, why) -> {}));
+        assertEquals(all.subList(0, MESSAGES), lines, "of the segment that was open");
+        assertEquals(log.reader().expired(), told.before());
+        assertTrue(
+            requireNonNull(told.getMessage()).endsWith(" --from " + IsoTime.text(told.before())));
+        assertEquals(
+            all.subList(2 * MESSAGES, all.size()), Lines.settled(log, told.before(), Lines.MAX));
+      } else {
+        log.reader().settled(Lines.MIN, Lines.MAX, sink, (m, file, why) -> {});
+        assertEquals(all, lines);
+      }
     }
   }
 
-  /** Whoever iterates is told once, in the place of what is missing, and may go on. */
+  /** What goes on with an earlier read has a hole also where it gave nothing yet. */
+  @Test
+  void r4_aReadThatNeedsAllFailsWhereSomeExpired() throws Exception {
+    Rig rig = retired(7, 3);
+    Log log = open(rig);
+    Expiry.Plan plan = expire(log);
+    assertTrue(plan.moves());
+    var lines = new ArrayList<String>();
+    var all =
+        new LogReader.Objection() {
+          @Override
+          public void ignored(Message message, Path file, String why) {}
+
+          @Override
+          public boolean needsAll() {
+            return true;
+          }
+        };
+    LogReader reader = log.reader();
+    var told =
+        assertThrows(
+            ExpiredException.class,
+            () -> reader.settled(plan.before() - 1, Lines.MAX, m -> lines.add(Lines.line(m)), all));
+    assertEquals(plan.before(), told.before());
+    assertEquals(List.of(), lines);
+    reader.settled(plan.before(), Lines.MAX, m -> lines.add(Lines.line(m)), all);
+    assertEquals(Lines.settled(log), lines);
+  }
+
+  /** An iterator ends there. */
   @Test
   void r4_anIteratorThatMessagesExpireUnder() throws Exception {
     for (boolean follow : new boolean[] {false, true}) {
@@ -315,14 +350,11 @@ class ExpiryTest {
         rig.time.advanceMs(7_200_000);
         new Expiry(log, Duration.ZERO).run(path -> {});
         var thrown = assertThrows(UncheckedIOException.class, all::hasNext);
-        Gap gap = ((GapException) requireNonNull(thrown.getCause())).gap();
-        assertEquals(3L * MESSAGES + many, gap.before().orElseThrow());
-        assertTrue(gap.inside());
-        for (int i = 0; i < MESSAGES; i++) {
-          StoredMessage next = all.next();
-          assertTrue(next.timestamp() >= gap.to());
-        }
-        assertFalse(!follow && all.hasNext());
+        long before = ((ExpiredException) requireNonNull(thrown.getCause())).before();
+        assertFalse(all.hasNext());
+        var rest = new ArrayList<StoredMessage>();
+        log.messages(Instant.EPOCH.plusNanos(before), Instant.MAX).forEachRemaining(rest::add);
+        assertEquals(MESSAGES, rest.size());
       }
     }
   }

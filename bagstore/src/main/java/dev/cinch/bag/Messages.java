@@ -3,16 +3,13 @@ package dev.cinch.bag;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoredMessage;
-import dev.cinch.bag.read.Gap;
-import dev.cinch.bag.read.GapException;
+import dev.cinch.bag.read.ExpiredException;
 import dev.cinch.bag.read.MergedLogs;
-import dev.cinch.bag.read.Message;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Iterator;
 import java.util.List;
@@ -28,15 +25,12 @@ import org.slf4j.LoggerFactory;
  * Log#follow}, {@link Store#messages} and {@link Store#follow}. Holds some thousands of messages in
  * memory at a time, and no file open between them.
  *
- * <p>Messages may expire while they are read (rule R4). Then {@link #hasNext} and {@link #next}
- * throw {@link UncheckedIOException} once, at the hole, whose cause is a {@link GapException} that
- * says what is missing. Whoever asks again is given what follows.
- *
- * <p>Anything else that can't be read ends it with {@link UncheckedIOException}, whose cause is a
- * {@link dev.cinch.bag.format.DamagedException} where bytes are damaged, a {@link
- * LogRemovedException} where one that is followed was removed, and a {@link
- * dev.cinch.bag.store.StoreReplacedException} where it was made anew. Not thread-safe, but for
- * {@link #close} and {@link #cut}.
+ * <p>What can't be read ends it with {@link UncheckedIOException}, whose cause is a {@link
+ * dev.cinch.bag.format.DamagedException} where bytes are damaged, a {@link LogRemovedException}
+ * where one that is followed was removed, and a {@link dev.cinch.bag.store.StoreReplacedException}
+ * where it was made anew. Where messages expired while they were read (rule R4) it is an {@link
+ * ExpiredException}, which says from when on to read. Not thread-safe, but for {@link #close} and
+ * {@link #cut}.
  */
 @CheckReturnValue
 public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
@@ -58,19 +52,15 @@ public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
     this.store = logs.get(0).store();
     this.to = nanos(to);
     this.follow = follow;
-    this.logs = new MergedLogs(logs, nanos(from), this.to, false, message -> true, new Objecting());
-  }
-
-  private static final class Objecting implements MergedLogs.Objection {
-    @Override
-    public void ignored(LogName log, Message message, Path file, String why) {
-      LOG.warn("{}: the message at {} does not exist: {}", file, message.timestamp(), why);
-    }
-
-    @Override
-    public void expired(LogName log, Gap gap) throws IOException {
-      throw new GapException(gap);
-    }
+    this.logs =
+        new MergedLogs(
+            logs,
+            nanos(from),
+            this.to,
+            false,
+            message -> true,
+            (m, file, why) ->
+                LOG.warn("{}: the message at {} does not exist: {}", file, m.timestamp(), why));
   }
 
   private static long nanos(Instant time) {
@@ -106,8 +96,6 @@ public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
           look();
         }
       }
-    } catch (GapException e) {
-      throw new UncheckedIOException(e); // and goes on behind it
     } catch (IOException e) {
       ended = true;
       throw new UncheckedIOException(e);

@@ -75,7 +75,6 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "2:the command line is wrong",
       "3:refused: rejected, lease not held, too early, clock off",
       "4:unavailable: no store, no server, no permission, an I/O error",
-      "5:messages expired while cat read them, and what it printed lacks them",
       "130:append was stopped by SIGINT, and finished what it had taken",
       "143:the same by SIGTERM"
     },

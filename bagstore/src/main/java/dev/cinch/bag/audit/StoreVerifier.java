@@ -13,9 +13,8 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.read.Gap;
+import dev.cinch.bag.read.ExpiredException;
 import dev.cinch.bag.read.LogReader;
-import dev.cinch.bag.read.Message;
 import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.Patience;
@@ -337,26 +336,25 @@ public final class StoreVerifier {
     var first = new AtomicReference<String>();
     var faulty = new AtomicReference<String>();
     var passed = new AtomicBoolean();
-    log.reader()
-        .settled(
-            Long.MIN_VALUE,
-            Long.MAX_VALUE,
-            m -> {
-              passed.set(true);
-              return false;
-            },
-            new LogReader.Objection() {
-              @Override
-              public void ignored(Message m, Path file, String why) {
+    try {
+      log.reader()
+          .settled(
+              Long.MIN_VALUE,
+              Long.MAX_VALUE,
+              m -> {
+                passed.set(true);
+                return false;
+              },
+              (m, file, why) -> {
                 first.compareAndSet(null, why);
                 if (!why.equals(LogReader.NAMES_NO_LEASE)) {
                   faulty.compareAndSet(null, why);
                 }
-              }
-
-              @Override
-              public void expired(Gap gap) {} // what is left is judged
-            });
+              });
+    } catch (ExpiredException e) {
+      passing(log); // what is left is judged
+      return;
+    }
     if (first.get() == null || passed.get()) {
       return;
     }

@@ -2,12 +2,12 @@ package dev.cinch.bag.read;
 
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.read.LogReader.Objection;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * that a bucket that is retired while it is read is gone on with from its segment. Not thread-safe.
  */
 final class Delivery {
+  private final LogName log;
   private final long from;
   private final long to;
   private final MessageSink sink;
@@ -26,10 +27,8 @@ final class Delivery {
   private boolean again;
   private boolean sinkFailed;
 
-  /** The end of what expired, as was told last. */
-  private long gone = Long.MIN_VALUE;
-
   Delivery(LogContext log, long from, long to, MessageSink sink, Objection objection) {
+    this.log = log.layout().name();
     this.from = from;
     this.to = to;
     this.sink = sink;
@@ -51,43 +50,16 @@ final class Delivery {
     return order < 0 || order == 0 && m.position() <= lastPosition;
   }
 
-  /**
-   * Tells of what expired and was not delivered, once.
-   *
-   * @param at everything before was delivered
-   * @param passed how many messages the log has before that; empty where that is not known
-   */
-  void expired(long at, OptionalLong passed, Floor floor) throws IOException {
-    boolean partly = lastFile != null && lastTimestamp >= at;
-    long begin = partly ? lastTimestamp : at;
-    long end = Math.min(to, floor.to());
-    if (floor.isNone() || end <= Math.max(begin, gone)) {
-      return;
-    }
-    gone = end;
-    OptionalLong missing = OptionalLong.empty();
-    OptionalLong before = OptionalLong.empty();
-    if (floor.to() <= to) {
-      before = OptionalLong.of(floor.messages());
-      if (!partly && passed.isPresent()) {
-        missing = OptionalLong.of(floor.messages() - passed.getAsLong());
-      }
-    }
-    if (missing.orElse(1) > 0) {
-      sinkFailed = true;
-      objection.expired(new Gap(begin, end, missing, before, lastFile != null));
-      sinkFailed = false;
+  /** Before a floor nothing is kept, and it lies behind what was delivered (rule R4). */
+  void expired(Floor floor) throws ExpiredException {
+    if (floor.messages() > 0 && (lastFile != null || objection.needsAll())) {
+      throw new ExpiredException(log, floor.to());
     }
   }
 
   /** No message before this is still to be delivered; nanoseconds. */
   long reached() {
     return lastFile == null ? from : Math.max(from, lastTimestamp);
-  }
-
-  /** All before this was given or told of; nanoseconds. */
-  long passed() {
-    return Math.max(gone, lastFile == null ? Long.MIN_VALUE : lastTimestamp);
   }
 
   /** Whether the exception on its way came from the sink, and not from the store. */

@@ -56,24 +56,18 @@ public final class LogReader {
   /** Why a message does not exist that was written without a lease. */
   public static final String NAMES_NO_LEASE = "it names no lease";
 
-  /**
-   * Told of what is not delivered: every message that does not exist because no valid witness
-   * permits it (rule F3), and what expired (rule R4).
-   */
+  /** Told of every message that does not exist because no valid witness permits it (rule F3). */
   @FunctionalInterface
   public interface Objection {
     void ignored(Message message, Path file, String why);
 
     /**
-     * Told in between messages of a range that expired, before or while it was read. The read goes
-     * on behind it, and numbers go on from {@link Gap#before()}.
-     *
-     * @throws GapException if the read has a hole by that, unless this is overridden
+     * Whether the read fails with {@link ExpiredException} also where messages from its beginning
+     * on expired before it gave any: it goes on with an earlier read, and would leave a hole. Else
+     * it then begins later than it was asked to (rule R4).
      */
-    default void expired(Gap gap) throws IOException {
-      if (gap.inside()) {
-        throw new GapException(gap);
-      }
+    default boolean needsAll() {
+      return false;
     }
   }
 
@@ -83,6 +77,8 @@ public final class LogReader {
    * @param fresh whether to look past every cache for the newest record, as a reader must after an
    *     acquire (rule H3)
    * @return the time through which the log is settled, {@link Long#MIN_VALUE} if nothing is
+   * @throws ExpiredException if messages expired after others before them were given, as every read
+   *     may; see also {@link Objection#needsAll}
    */
   @CanIgnoreReturnValue
   public long settled(long from, long to, boolean fresh, MessageSink sink, Objection objection)

@@ -36,20 +36,9 @@ public final class MergedLogs {
 
   private static final long MOST_BYTES = 16 << 20;
 
-  /** Told of what is not given, as {@link LogReader.Objection} is. */
-  public interface Objection {
-    void ignored(LogName log, Message message, Path file, String why);
-
-    /**
-     * Told once of each hole, behind what was given of that log before it. What follows is given
-     * afterwards, also if this throws.
-     */
-    void expired(LogName log, Gap gap) throws IOException;
-  }
-
   private final long to;
   private final Predicate<Message> which;
-  private final Objection objection;
+  private final LogReader.Objection objection;
   private final int most;
   private final long mostBytes;
   private final List<Tail> tails = new ArrayList<>();
@@ -67,9 +56,10 @@ public final class MergedLogs {
    * @param logs of one store, each once; at least one
    * @param from nanoseconds since the Unix epoch
    * @param to nothing from this time on is given
-   * @param goesOn whether something was read before {@code from}, so that what expired behind it is
-   *     a hole
+   * @param goesOn whether something was read before {@code from}, so that nothing behind it may
+   *     have expired
    * @param which messages are wanted
+   * @param objection told of what no lease permits, in each log
    */
   public MergedLogs(
       List<LogContext> logs,
@@ -77,7 +67,7 @@ public final class MergedLogs {
       long to,
       boolean goesOn,
       Predicate<Message> which,
-      Objection objection) {
+      LogReader.Objection objection) {
     this.to = to;
     this.which = which;
     this.objection = objection;
@@ -125,14 +115,15 @@ public final class MergedLogs {
    * The next message before the cut.
    *
    * @return null if there is none: all was given
+   * @throws ExpiredException if messages behind those that were taken expired; of this log or
+   *     another one, nothing more is given
    */
   public @Nullable Found next() throws IOException {
     while (!dry.isEmpty()) {
-      Tail tail = dry.element(); // and stays, if this throws
+      Tail tail = dry.remove();
       if (tail.fill(Math.min(cut, to))) {
         heads.add(tail);
       }
-      dry.remove();
     }
     Tail first = heads.poll();
     if (first == null) {
@@ -157,11 +148,8 @@ public final class MergedLogs {
     /** All before this was taken, but for what has the timestamp of the last one. */
     private long from;
 
-    /** Whether something was read before, so that what expired since is a hole. */
+    /** Whether something was read before, so that nothing behind it may have expired. */
     private boolean begun;
-
-    /** A hole behind what was taken, which nobody was told of yet. */
-    private @Nullable Gap hole;
 
     Tail(LogContext log, long from, boolean goesOn) {
       this.log = log;
@@ -171,7 +159,7 @@ public final class MergedLogs {
       this.begun = goesOn;
     }
 
-    /** As a read that has nothing left to give, so that it tells what is missing, too. */
+    /** As a read that has nothing left to give, so that it fails where records are missing, too. */
     void look() throws IOException {
       settled = reader.settled(Long.MAX_VALUE, Long.MAX_VALUE, m -> true, this);
       if (settled == Long.MIN_VALUE) {
@@ -186,11 +174,6 @@ public final class MergedLogs {
     /** Takes what follows; false if there is nothing before the end. */
     boolean fill(long end) throws IOException {
       while (taken.isEmpty()) {
-        Gap untold = hole;
-        if (untold != null) {
-          hole = null;
-          objection.expired(name, untold);
-        }
         if (from >= end) {
           return false;
         }
@@ -201,19 +184,13 @@ public final class MergedLogs {
 
     private void take(long end) throws IOException {
       bytes = 0;
-      try {
-        long unused = reader.settled(from, end, this::accept, this);
-        if (last != null && isFull()) {
-          from = last.timestamp(); // others may have the same
-          room = Math.min(most, 2 * room);
-        } else {
-          from = end;
-        }
-      } catch (GapException e) {
-        hole = e.gap();
-        from = hole.to();
-      } finally {
-        begun = true;
+      long unused = reader.settled(from, end, this::accept, this);
+      begun = true;
+      if (last != null && isFull()) {
+        from = last.timestamp(); // others may have the same
+        room = Math.min(most, 2 * room);
+      } else {
+        from = end;
       }
     }
 
@@ -244,15 +221,13 @@ public final class MergedLogs {
     @Override
     public void ignored(Message message, Path file, String why) {
       if (!isDone(message)) {
-        objection.ignored(name, message, file, why);
+        objection.ignored(message, file, why);
       }
     }
 
     @Override
-    public void expired(Gap gap) throws IOException {
-      if (begun || gap.inside()) {
-        throw new GapException(gap.asInside());
-      }
+    public boolean needsAll() {
+      return begun;
     }
   }
 

@@ -318,23 +318,6 @@ public final class Segments {
     return new HorizonChain(log).checkpoint().map(Checkpoint::segment).orElse(0L);
   }
 
-  /** How far a read of segments has come. */
-  private static final class Place {
-    /** Everything before was delivered. */
-    private long at;
-
-    /** How many messages the log has before that, where that is known. */
-    private OptionalLong passed;
-
-    Place(long at, Floor floor) {
-      this.at = at;
-      this.passed = at == Long.MIN_VALUE ? OptionalLong.of(0) : OptionalLong.empty();
-      if (at == floor.to()) {
-        passed = OptionalLong.of(floor.messages());
-      }
-    }
-  }
-
   /**
    * As {@link #read(long, long, Checkpoint, CountingKeys, Delivery)}, from all segments up to a
    * number. Those that the checkpoint does not name are held against the records and locks that
@@ -356,7 +339,7 @@ public final class Segments {
     while (true) {
       try {
         var marks = new SegmentMarks(log, known);
-        return read(Math.max(from, delivery.passed()), to, last, marks, tip, keys, delivery);
+        return read(Math.max(from, delivery.reached()), to, last, marks, tip, keys, delivery);
       } catch (IOException e) {
         Optional<Checkpoint> now = delivery.sinkFailed() ? known : chain.checkpoint();
         if (now.equals(known)) {
@@ -378,64 +361,47 @@ public final class Segments {
       Delivery delivery)
       throws IOException {
     Floor floor = floor(last, marks);
-    var place = new Place(from, floor);
+    long at = from; // all before was delivered
+    long number = 0; // of the segment that ends there, once known
     while (true) {
-      try {
-        if (place.at < floor.to()) {
-          delivery.expired(place.at, place.passed, floor);
-          place.at = floor.to();
-        }
-        return place.at >= to
-            || readKept(place, to, floor.segment(), last, marks, tip, keys, delivery);
-      } catch (IOException e) {
-        Floor now = delivery.sinkFailed() ? floor : floor(last, marks);
-        if (now.segment() <= floor.segment()) {
-          throw e;
-        }
-        floor = now; // it expired under our hands
-        delivery.again();
+      if (at < floor.to()) {
+        delivery.expired(floor);
+        at = floor.to();
+        number = floor.segment();
       }
-    }
-  }
-
-  private boolean readKept(
-      Place place,
-      long to,
-      long expired,
-      long last,
-      SegmentMarks marks,
-      @Nullable Link tip,
-      CountingKeys keys,
-      Delivery delivery)
-      throws IOException {
-    long before = 0;
-    while (before < last && place.at < to) {
+      if (at >= to) {
+        return true;
+      }
+      if (number == last) {
+        Path path = log.layout().segment(last);
+        throw new DamagedException(path, 72, "a range up to " + to, "" + at);
+      }
       try (SegmentReader segment =
-          before == 0
-              ? covering(place.at, expired + 1, last, marks)
-              : SegmentReader.open(log, before + 1, marks)) {
+          number == 0
+              ? covering(at, floor.segment() + 1, last, marks)
+              : SegmentReader.open(log, number + 1, marks)) {
         SegmentHeader h = segment.header();
-        if (before > 0 && h.from() != place.at || h.from() > place.at) {
-          throw new DamagedException(segment.path(), 72, "a range from " + place.at, "" + h.from());
+        if (number > 0 && h.from() != at || h.from() > at) {
+          throw new DamagedException(segment.path(), 72, "a range from " + at, "" + h.from());
         }
-        before = h.number();
-        SegmentCursor m = segment.messages(place.at, to, keys);
-        if (tip != null && !marks.names(before)) {
-          m.hold(new SegmentChain(log, segment, tip, place.at));
+        SegmentCursor m = segment.messages(at, to, keys);
+        if (tip != null && !marks.names(h.number())) {
+          m.hold(new SegmentChain(log, segment, tip, at));
         }
         while (m.next()) {
           if (!delivery.accept(m, m.leaseSet(), segment.path())) {
             return false;
           }
         }
-        place.at = h.to();
-        place.passed = marks.messagesThrough(before);
+        at = h.to();
+        number = h.number();
+      } catch (IOException e) {
+        Floor now = delivery.sinkFailed() ? floor : floor(last, marks);
+        if (now.to() <= at) {
+          throw e;
+        }
+        floor = now; // it expired under our hands
       }
     }
-    if (place.at < to) {
-      Path path = log.layout().segment(last);
-      throw new DamagedException(path, 72, "a range up to " + to, "" + place.at);
-    }
-    return true;
   }
 }

@@ -1,7 +1,7 @@
 package dev.cinch.cli.append;
 
 import dev.cinch.bag.Log;
-import dev.cinch.bag.read.Gap;
+import dev.cinch.bag.read.ExpiredException;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
@@ -47,7 +47,13 @@ final class EarlierMessages implements LogReader.Objection {
    */
   void each(MessageSink sink) throws IOException {
     if (from < to) {
-      log.reader().settled(from, to, true, m -> !has(m) || sink.accept(m), this);
+      try {
+        log.reader().settled(from, to, true, m -> !has(m) || sink.accept(m), this);
+      } catch (ExpiredException e) {
+        throw new Failure.Refusal(
+            "messages before %s expired, and some may be of this input: say with --since when it was begun"
+                .formatted(Moment.text(e.before())));
+      }
     }
   }
 
@@ -68,12 +74,7 @@ final class EarlierMessages implements LogReader.Objection {
   }
 
   @Override
-  public void expired(Gap gap) throws IOException {
-    if (!known) {
-      return;
-    }
-    throw new Failure.Refusal(
-        "messages before %s expired, and some may be of this input: say with --since when it was begun"
-            .formatted(Moment.text(gap.to())));
+  public boolean needsAll() {
+    return known;
   }
 }

@@ -19,12 +19,9 @@ public final class ExitCode {
   /** Something needed can't be had: no store, no server, no permission, an I/O error. */
   public static final int UNAVAILABLE = 4;
 
-  /** What was printed has a hole: messages expired while they were read (rule R4). */
-  public static final int GAP = 5;
-
   /** Of several things that were found: damage, else what can't be had, else a refusal. */
   public static int worse(int one, int other) {
-    List<Integer> order = List.of(GOOD, GAP, REFUSED, UNAVAILABLE, USAGE, DAMAGE);
+    List<Integer> order = List.of(GOOD, REFUSED, UNAVAILABLE, USAGE, DAMAGE);
     return order.indexOf(one) >= order.indexOf(other) ? one : other;
   }
 

@@ -7,7 +7,6 @@ import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Names;
-import dev.cinch.bag.read.GapException;
 import dev.cinch.bag.session.SessionRefusedException;
 import dev.cinch.bag.storage.InWords;
 import dev.cinch.bag.store.ClockException;
@@ -61,9 +60,6 @@ public record Failure(int code, String line) {
         || t instanceof SegmentsDifferException
         || (t instanceof RetireBlockedException && t.getCause() instanceof DamagedException)) {
       return ExitCode.DAMAGE;
-    }
-    if (t instanceof GapException) {
-      return ExitCode.GAP;
     }
     if (t instanceof Misuse) {
       return ExitCode.USAGE;

@@ -34,8 +34,7 @@ import picocli.CommandLine.Option;
       "Several logs are printed as one, in the order of time, through the cut: the time through"
           + " which all of them are settled. So all is there that they hold before it.",
       "With --live also those that are not settled yet. Exit code 1 if there are messages and all"
-          + " were left out because of their leases. Exit code 5 if some expired while they were"
-          + " read: the output lacks them."
+          + " were left out because of their leases."
     },
     footer = {
       "",
@@ -137,7 +136,6 @@ public final class CatCommand implements Callable<Integer> {
     }
     try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
-      ignored.alsoTo(out, printing);
       MessageSink sink = watched(progress, printing.sink(out, all.get(0).name()));
       var merge = new SeveralLogs(all, sink, ignored, out, chosen::has);
       if (follow) {
@@ -172,7 +170,6 @@ public final class CatCommand implements Callable<Integer> {
     var progress = new Progress(io);
     try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
-      ignored.alsoTo(out, printing);
       MessageSink sink = ignored.watched(watched(progress, chosen(sink(out, target))));
       if (follow) {
         OldMessages.tell(target.reader(), range, io, NAME, "");
@@ -231,8 +228,8 @@ public final class CatCommand implements Callable<Integer> {
               meeting.accept(m);
               return last.accept(m);
             },
-            last.keeping(ignored));
-    last.to(sink, ignored);
+            ignored);
+    last.to(sink);
     return next;
   }
 

@@ -4,7 +4,6 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
@@ -70,7 +69,7 @@ final class Follower {
   /**
    * With what becomes settled. The next record is waited for by listing (rule N3).
    *
-   * @param goesOn whether something was read before, so that what expired since is a hole
+   * @param goesOn whether something was read before, so that nothing may have expired since
    * @param waiting says what is waited for, where that takes long
    */
   void settled(long start, boolean goesOn, Waiting waiting)
@@ -150,8 +149,8 @@ final class Follower {
       }
 
       @Override
-      public void expired(Gap gap) throws IOException {
-        objection.expired(begun ? gap.asInside() : gap);
+      public boolean needsAll() {
+        return begun;
       }
     };
   }

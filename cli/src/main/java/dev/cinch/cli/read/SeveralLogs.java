@@ -2,7 +2,6 @@ package dev.cinch.cli.read;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.bag.read.Gap;
 import dev.cinch.bag.read.MergedLogs;
 import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
@@ -10,7 +9,6 @@ import dev.cinch.bag.store.LogContext;
 import dev.cinch.cli.base.Output;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Predicate;
 
@@ -42,20 +40,7 @@ final class SeveralLogs {
           ignored.passed();
           return which.test(message);
         };
-    return new MergedLogs(contexts, from, to, goesOn, wanted, new Objecting());
-  }
-
-  /** Told with the name of the log that it is about. */
-  private final class Objecting implements MergedLogs.Objection {
-    @Override
-    public void ignored(LogName log, Message message, Path file, String why) {
-      ignored.ignored(message, file, why); // the file says of which log
-    }
-
-    @Override
-    public void expired(LogName log, Gap gap) throws IOException {
-      ignored.expired(log, gap);
-    }
+    return new MergedLogs(contexts, from, to, goesOn, wanted, ignored);
   }
 
   /**

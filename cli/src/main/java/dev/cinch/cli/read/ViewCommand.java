@@ -147,7 +147,6 @@ public final class ViewCommand {
       var ignored = new IgnoredMessages(io, "cinch view cat");
       try (Output out = io.output()) {
         out.ifClosed(ExitCode.GOOD);
-        ignored.alsoTo(out, printing);
         MessageSink sink = ignored.watched(printing.sink(out, log));
         new ViewReader(opened).read(range.start(), range.end(), sink, ignored);
       }
