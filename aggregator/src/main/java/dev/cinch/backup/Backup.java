@@ -6,8 +6,8 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.OpinionNeededException;
+import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.ServiceNames.CeilingName;
 import dev.cinch.bag.layout.ServiceNames.SignedName;
@@ -26,6 +26,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
@@ -132,8 +133,6 @@ public final class Backup {
       } catch (IOException e) {
         problems.add(new Problem(log.name(), e));
         if (first) { // half of a log is none, in what is a store in a moment
-          to.remove(there.logName(new ListedLog(log.name(), log.id())));
-          to.secure(there.logNames());
           to.removeAll(there.log(log.name()).root());
         }
       }
@@ -318,16 +317,14 @@ public final class Backup {
   /** Of a log that was removed the tombstone stays (rule H8); nobody opens it from then on. */
   private void removed() throws IOException {
     var removals = new RemovedLogs(context);
-    for (String listed : storage.listIfThere(context.layout().logNames(), Freshness.PERMITTED)) {
-      ListedLog log = ListedLog.parse(listed).orElse(null);
-      if (log == null || removals.find(log.name()).isEmpty()) {
+    for (LogName log : store.freshLogs()) {
+      Optional<Removal> removal = removals.find(log);
+      if (removal.isEmpty()) {
         continue;
       }
-      LogLayout copy = there.log(log.name());
-      byte[] tombstone = removals.find(log.name()).orElseThrow().encode();
-      to.publish(copy.removed(), tombstone);
+      LogLayout copy = there.log(log);
+      to.publish(copy.removed(), removal.get().encode());
       to.remove(copy.identity());
-      to.note(there.logName(log));
       for (Path place : List.of(copy.buckets(), copy.segments(), copy.horizon())) {
         if (to.has(place)) {
           to.removeAll(place);

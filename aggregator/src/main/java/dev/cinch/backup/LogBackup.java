@@ -12,7 +12,6 @@ import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentDigests;
-import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
@@ -94,7 +93,6 @@ final class LogBackup {
       to.directory(place);
     }
     to.publishSame(there.identity(), identity);
-    to.note(to.layout().logName(new ListedLog(from.name(), log.id())));
   }
 
   /**

@@ -4,17 +4,13 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.bag.store.StoreLastWords;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.TreeMap;
 
 /** Makes a copy of a store one to write to (rule H10). One that stops anywhere is run again. */
@@ -65,40 +61,11 @@ public final class Restoration {
       for (Log log : store.whole(store.permittedLogs())) {
         done.put(log.name(), new RestoredLog(log).mend());
       }
-      forgetNames(store);
+      StoreLastWords.removeAll(store.context()); // later servers of the original are not in it
       to.publish(layout.nextSettings(), mine.asBackup(false).encode());
       to.remove(layout.settings());
     }
     to.link(layout.nextSettings(), layout.settings());
     return done;
-  }
-
-  /**
-   * Takes out of a copy what speaks for the original alone: logs that were made while it was
-   * copied, and what instances of the lease service left beside their ceilings.
-   */
-  public static void forgetNames(Store store) throws IOException {
-    StoreContext context = store.context();
-    StoreLayout layout = context.layout();
-    for (String name : context.storage().listIfThere(layout.logNames(), Freshness.PERMITTED)) {
-      ListedLog listed = ListedLog.parse(name).orElse(null);
-      if (listed != null && isNothing(context, listed.name())) {
-        boolean unused = context.storage().remove(layout.logName(listed));
-      }
-    }
-    StoreLastWords.removeAll(context); // later servers of the original are not in it
-  }
-
-  /** Whether a log has neither an identity, nor a tombstone, nor anything that says it had one. */
-  private static boolean isNothing(StoreContext context, LogName name) throws IOException {
-    var log = context.layout().log(name);
-    for (Path place : List.of(log.buckets(), log.records(), log.segments(), log.checkpoints())) {
-      if (!context.storage().listIfThere(place, Freshness.PERMITTED).isEmpty()) {
-        return false;
-      }
-    }
-    List<String> names = context.storage().listIfThere(log.root(), Freshness.PERMITTED);
-    return !names.contains(String.valueOf(log.identity().getFileName()))
-        && !names.contains(String.valueOf(log.removed().getFileName()));
   }
 }

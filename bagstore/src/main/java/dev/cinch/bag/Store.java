@@ -12,7 +12,6 @@ import dev.cinch.bag.fs.HostName;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.fs.VirtualFs;
-import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
@@ -24,7 +23,6 @@ import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.LogContext;
-import dev.cinch.bag.store.LogList;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreIdentity;
@@ -59,9 +57,6 @@ import org.jspecify.annotations.Nullable;
 @CheckReturnValue
 public final class Store {
   private static final int MAX_SETTINGS = StoreContext.MAX_SETTINGS;
-
-  private static final String LOST_LOG =
-      " is gone, and log-names lists it: restore it from a backup";
 
   private static final String LOST_IDENTITY =
       " holds records and has lost its identity: restore that from a backup, or get the messages"
@@ -248,8 +243,7 @@ public final class Store {
    *
    * @throws LogRemovedException if it was removed
    * @throws NoSuchLogException if there is none
-   * @throws DamagedException if what stands there is another log: its identity has another name, or
-   *     {@code log-names} lists another id
+   * @throws DamagedException if what stands there is another log: its identity has another name
    */
   public Log log(LogName name) throws IOException {
     LogLayout layout = context.layout().log(name);
@@ -272,7 +266,6 @@ public final class Store {
           layout.identity(), 0, "the identity of log " + name, "that of log " + named);
     }
     Id id = in.id("log");
-    new LogList(context).check(new ListedLog(name, id));
     LogStorage storage = context.storage().log(layout, id);
     return new Log(new LogContext(context, layout, id, in.number("created"), storage), timestamps);
   }
@@ -296,7 +289,7 @@ public final class Store {
    * has no message and can't be named by a lease; it must stop nobody from closing or leasing the
    * others. Whoever appends to it makes it whole.
    *
-   * <p>What is no directory is none of them, unless {@code log-names} lists it.
+   * <p>What is no directory is none of them.
    *
    * @param names as {@link #freshLogs} or {@link #permittedLogs} gave them
    */
@@ -312,7 +305,7 @@ public final class Store {
           logs.add(log(name));
         }
       } catch (ForeignEntryException e) {
-        if (!isStray(e, name)) {
+        if (!e.path().equals(context.layout().log(name).root())) {
           throw e;
         }
       }
@@ -349,12 +342,6 @@ public final class Store {
     return contexts;
   }
 
-  /** A file or a link among the logs, which is no log's directory unless one is listed so. */
-  private boolean isStray(ForeignEntryException e, LogName name) throws IOException {
-    return e.path().equals(context.layout().log(name).root())
-        && new LogList(context).named(name).isEmpty();
-  }
-
   /** Fences rest on this, so the listings must not come from a cache (rules N2 and N3). */
   private boolean isWhole(LogLayout layout) throws IOException {
     List<String> entries = context.storage().list(layout.root(), Freshness.PERMITTED);
@@ -379,11 +366,7 @@ public final class Store {
     } catch (NotAStoreException e) {
       LogLayout layout = context.layout().log(name);
       if (holdsRecords(layout)) {
-        return madeMeanwhile(name, LOST_IDENTITY);
-      }
-      var list = new LogList(context);
-      if (!list.named(name).isEmpty()) {
-        return madeMeanwhile(name, LOST_LOG);
+        return madeMeanwhile(name);
       }
       // Before the identity: where that is, nobody makes the rest again.
       context.storage().prepare(layout);
@@ -397,9 +380,7 @@ public final class Store {
               .put("created", created);
       byte[] identity = Envelope.encode(LogContext.IDENTITY, document);
       boolean unused = context.storage().publish(layout.identity(), identity);
-      Log made = log(name);
-      list.add(new ListedLog(name, made.id()));
-      return made;
+      return log(name);
     }
   }
 
@@ -413,12 +394,12 @@ public final class Store {
     }
   }
 
-  private Log madeMeanwhile(LogName name, String lost) throws IOException {
+  private Log madeMeanwhile(LogName name) throws IOException {
     try {
       return log(name);
     } catch (NotAStoreException e) {
       // A new identity would make all that it holds another log's.
-      throw new NotAStoreException(context.layout().log(name).root() + lost, true);
+      throw new NotAStoreException(context.layout().log(name).root() + LOST_IDENTITY, true);
     }
   }
 

@@ -6,7 +6,6 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Removal;
-import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
@@ -17,24 +16,20 @@ import dev.cinch.bag.read.ExpiredException;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.storage.Records;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreCeilings;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreRevocations;
 import dev.cinch.bag.store.StoreShards;
-import dev.cinch.lease.Id;
 import dev.cinch.lease.Revocation;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -55,12 +50,6 @@ public final class StoreVerifier {
   private final StoreContext context;
   private final Tally tally;
   private final KeysVerifier keys;
-
-  /** Logs that have lost their identity. */
-  private final Set<LogName> told = new HashSet<>();
-
-  /** Ids of those that were removed. */
-  private final Map<LogName, Id> removed = new HashMap<>();
 
   private StoreVerifier(Store store, Tally tally) {
     this.store = store;
@@ -107,7 +96,6 @@ public final class StoreVerifier {
     unlessForeign(() -> ceilings(layout.ceilings()));
     unlessForeign(this::revocations);
     unlessForeign(() -> empty(layout.clock()));
-    List<ListedLog> listed = listed(); // before the logs, which were there first
     List<LogName> logs = store.logs();
     names(layout.logs(), Set.copyOf(logs.stream().map(LogName::value).toList()));
     var last = new HashMap<LogName, Long>();
@@ -117,59 +105,6 @@ public final class StoreVerifier {
     long now = context.time().monotonicNanos();
     for (LogName name : logs) {
       log(name, new LogVerifier.Seen(last.getOrDefault(name, 0L), now));
-    }
-    lost(listed);
-  }
-
-  private List<ListedLog> listed() throws IOException {
-    var listed = new ArrayList<ListedLog>();
-    unlessForeign(
-        () -> {
-          Path directory = context.layout().logNames();
-          for (String name : list(directory)) {
-            Optional<ListedLog> log = ListedLog.parse(name);
-            if (log.isEmpty()) {
-              tally.foreign(directory.resolve(name));
-            } else {
-              tally.file(context, directory.resolve(name));
-              tally.read(directory.resolve(name), 0);
-              listed.add(log.get());
-            }
-          }
-        });
-    return listed;
-  }
-
-  /** An entry is made once the log's identity is durable, so a log that is not there was lost. */
-  private void lost(List<ListedLog> listed) throws IOException {
-    Patience wait = context.storage().patience(context.layout().logs());
-    for (ListedLog log : listed) {
-      boolean known = told.contains(log.name()) || log.id().equals(removed.get(log.name()));
-      String actual = known ? "" : otherThan(log);
-      while (!actual.isEmpty()) {
-        if (!wait.again()) {
-          tally.found(
-              Finding.damage(
-                  context.layout().log(log.name()).root(),
-                  0,
-                  "log " + log.id() + ", which log-names lists",
-                  actual));
-          break;
-        }
-        actual = otherThan(log);
-      }
-    }
-  }
-
-  /** What is there in the place of a log; empty if it is the log, or told already. */
-  private String otherThan(ListedLog log) throws IOException {
-    try {
-      Id id = store.log(log.name()).id();
-      return id.equals(log.id()) ? "" : "log " + id;
-    } catch (dev.cinch.bag.NotAStoreException e) {
-      return "none";
-    } catch (IOException e) {
-      return "";
     }
   }
 
@@ -298,13 +233,12 @@ public final class StoreVerifier {
       tally.found(Finding.of(e));
     } catch (dev.cinch.bag.NotAStoreException e) {
       tally.found(Finding.damage(identity, 0, "the identity of a log", "no file"));
-      told.add(name);
     } catch (IOException e) {
       tally.found(Finding.of(e, context.layout().log(name).root(), "a log"));
     }
   }
 
-  /** Whether what has the name is no directory, and no log is missed: told as foreign. */
+  /** Whether what has the name is no directory: told as foreign. */
   private boolean isStray(LogName name) throws IOException {
     Path root = context.layout().log(name).root();
     try {
@@ -324,7 +258,6 @@ public final class StoreVerifier {
     }
     Path path = context.layout().log(name).removed();
     tally.read(path, removal.get().encode().length);
-    removed.put(name, removal.get().log());
     return true;
   }
 

@@ -7,13 +7,11 @@ import dev.cinch.bag.close.Intents.Intent;
 import dev.cinch.bag.close.Locks.Closed;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.CountingKeys.KeyCount;
 import dev.cinch.bag.store.LogContext;
-import dev.cinch.bag.store.LogList;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
@@ -50,7 +48,6 @@ public final class HorizonAdvance {
   private final BucketCloser closer;
   private final Intents intents;
   private final LongConsumer progress;
-  private volatile boolean listed;
   private volatile boolean restored;
 
   public HorizonAdvance(LogContext log) {
@@ -360,7 +357,6 @@ public final class HorizonAdvance {
     }
     if (winner.get().record().equals(record)) {
       chain.seal(winner.get());
-      list();
     } else {
       LOG.debug(
           "record {} of {} was linked by {}",
@@ -369,14 +365,6 @@ public final class HorizonAdvance {
           winner.get().record().closer());
     }
     return winner.get();
-  }
-
-  /** Who made the log may have stopped before it was listed. */
-  private void list() {
-    if (!listed) {
-      listed = true;
-      new LogList(log.store()).add(new ListedLog(log.layout().name(), log.id()));
-    }
   }
 
   /**

@@ -24,7 +24,7 @@ public final class OwnPaths {
 
   private static final Pattern DIRECTORIES =
       anyOf(
-          "keys|limits|clock|log-names|logs",
+          "keys|limits|clock|logs",
           "service(/(instances|ends|revocations|ceilings))?",
           LOG + "(/buckets(/" + TIME + "){0,3}|/segments)?",
           HORIZON + "(/records|/intents|/checkpoints)?|" + GROUP,
@@ -43,7 +43,6 @@ public final class OwnPaths {
           "service/instances/map-" + NUMBER + "(-[0-9]{4}" + SIGNED + ")?",
           "service/(ends|revocations)/" + ID + "@" + NUMBER + "([.][1-9][0-9]?)?",
           "service/ceilings/" + NUMBER + "(--?[0-9]{1,19}|[+][0-9]{1,19}-[0-9a-f]{64})" + SIGNED,
-          "log-names/" + NAME + "@" + ID,
           LOG + "/(identity|removed)",
           LOG + "/buckets(/" + TIME + "){3}/(prelock|lock(-[0-9a-f]{64})?|[.]nfs[^/]*)",
           LOG + "/buckets(/" + TIME + "){3}/" + NAME + "-" + ID + "[.]log",

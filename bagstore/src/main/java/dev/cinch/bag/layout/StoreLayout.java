@@ -24,7 +24,7 @@ public record StoreLayout(Path root) {
 
   /** All that stands in a store's directory. */
   public static final Set<String> NAMES =
-      Set.of(SETTINGS, "keys", "limits", "service", "clock", "log-names", "logs");
+      Set.of(SETTINGS, "keys", "limits", "service", "clock", "logs");
 
   private static final String SHARD_MAP_PREFIX = "map-";
   private static final Pattern END = Pattern.compile("[0-9a-f]{32}@[0-9]{10}(\\.[1-9][0-9]?)?");
@@ -158,15 +158,6 @@ public record StoreLayout(Path root) {
     return root.resolve("clock");
   }
 
-  /** Which logs were made: an empty file for each, so that one that is gone is missed. */
-  public Path logNames() {
-    return root.resolve("log-names");
-  }
-
-  public Path logName(ListedLog log) {
-    return logNames().resolve(log.toString());
-  }
-
   public Path logs() {
     return root.resolve("logs");
   }
@@ -183,7 +174,6 @@ public record StoreLayout(Path root) {
 
   /** The directories that a new store has, parents first. */
   public List<Path> directories() {
-    return List.of(
-        keys(), limits(), service(), instances(), ceilings(), clock(), logNames(), logs());
+    return List.of(keys(), limits(), service(), instances(), ceilings(), clock(), logs());
   }
 }

@@ -51,7 +51,6 @@ class OwnPathsTest {
                 store.ceilings().resolve(new ServiceNames.WordsName(7, 5, sha) + signed),
                 store.end(ID, 7, 0),
                 store.revocation(ID, 7, 99),
-                store.logName(new ListedLog(name, ID)),
                 log.identity(),
                 log.removed(),
                 log.record(12),

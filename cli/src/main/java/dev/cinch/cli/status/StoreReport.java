@@ -3,14 +3,12 @@ package dev.cinch.cli.status;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.ListedLog;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.status.LogStatus;
 import dev.cinch.bag.status.LogSurvey;
 import dev.cinch.bag.storage.InWords;
-import dev.cinch.bag.store.LogList;
 import dev.cinch.bag.store.StoreCeilings;
 import dev.cinch.bag.store.StoreShards;
 import dev.cinch.cli.base.ExitCode;
@@ -141,12 +139,6 @@ record StoreReport(
       }
       for (LogName name : only.isEmpty() ? store.permittedLogs() : only) {
         look(name, at, !only.isEmpty(), logs, attention);
-      }
-      if (only.isEmpty()) {
-        for (ListedLog gone : new LogList(store.context()).gone()) {
-          String why = "its directory is gone, and log-names lists it: restore it from a backup";
-          attention.add(new Attention(Kind.DAMAGE, gone.name(), why));
-        }
       }
       strays(attention);
       Optional<ShardsLook> shards = askServer ? shards(attention) : Optional.empty();

@@ -1,6 +1,5 @@
 package dev.cinch.cli.store;
 
-import dev.cinch.backup.Restoration;
 import dev.cinch.backup.RestoredLog;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
@@ -8,6 +7,7 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.InWords;
+import dev.cinch.bag.store.StoreLastWords;
 import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.cli.base.Complaints;
 import dev.cinch.cli.base.Converters.Moment;
@@ -166,7 +166,7 @@ public final class CloseCommand implements Callable<Integer> {
   private int mend(Store opened, Complaints complaints, Output out)
       throws IOException, InterruptedException {
     opened.context().storage().requireSame(); // a backup is restored by another command
-    Restoration.forgetNames(opened);
+    StoreLastWords.removeAll(opened.context()); // later servers of the original are not in it
     return logs.each(opened, out, complaints::tell, this::mend);
   }
 

@@ -83,17 +83,6 @@ class OtherLogTest {
     everyoneRefuses("expected the identity of log alpha, found that of log beta");
   }
 
-  /** One of the same name, as a store that was made anew, or another machine's copy, has it. */
-  @Test
-  void anotherLogOfTheName() throws Exception {
-    Path other = Files.createDirectory(temp.resolve("other"));
-    Cinch elsewhere = Cinch.on(Cinch.quickStore(other));
-    elsewhere.settled("alpha", "elsewhere\n");
-    Files.move(logs.resolve("alpha"), temp.resolve("kept"));
-    Files.move(other.resolve("store/logs/alpha"), logs.resolve("alpha"));
-    everyoneRefuses(", which log-names lists, found log ");
-  }
-
   /** A tombstone of another log would hide this one from closers, and from who looks at all. */
   @Test
   void theTombstoneOfAnotherLog() throws Exception {

@@ -283,7 +283,7 @@ class OddBytesTest {
       taken("no " + directory, good, s -> Files.delete(s.file("horizon/" + directory)));
     }
     taken("no segments", good, s -> Files.delete(s.file("segments")));
-    for (String directory : List.of("keys", "limits", "clock", "log-names", "service")) {
+    for (String directory : List.of("keys", "limits", "clock", "service")) {
       taken("no " + directory, good, s -> OddStore.delete(s.root().resolve(directory)));
     }
     damage("no records", good, s -> OddStore.delete(s.file("horizon/records")));

@@ -136,11 +136,6 @@ class ReplacedStoreTest {
       append.type("old\n");
       String old = append.line();
       Files.move(store.resolve("logs/jobs"), temp.resolve("jobs"));
-      try (Stream<Path> listed = Files.list(store.resolve("log-names"))) {
-        for (Path entry : listed.toList()) {
-          Files.delete(entry);
-        }
-      }
       cinch.run("log", "create", "jobs").ended(0);
       awaitNextBucket(old);
       append.type("late\n");
