@@ -15,7 +15,6 @@ import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
-import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
@@ -179,7 +178,7 @@ final class LogBackup {
       }
     }
     to.note(there.recordSeal(number, tip.digest()));
-    marks(last);
+    marks();
     clean(tip);
   }
 
@@ -272,31 +271,19 @@ final class LogBackup {
     return draft;
   }
 
-  /** What the checkpoint, or else the seal, says; where neither does, it is read. */
+  /** What the checkpoint says; where it does not, it is read. */
   private SegmentDigests digests(long number) throws IOException {
     Optional<SegmentDigests> pinned = checkpoint.flatMap(c -> c.digests(number));
-    Set<SegmentDigests> sealed =
-        SegmentMarks.seals(log.documents().listIfThere(from.segments(), Freshness.CACHED))
-            .getOrDefault(number, Set.of());
-    if (pinned.isPresent() || sealed.size() == 1) {
-      return pinned.orElseGet(() -> sealed.iterator().next());
+    if (pinned.isPresent()) {
+      return pinned.get();
     }
     try (SegmentReader reader = SegmentReader.open(log, number)) {
       return new SegmentVerifier(reader).verify(bucket -> {});
     }
   }
 
-  /** Seals, the floor and the checkpoint: what they are about is there. */
-  private void marks(long last) throws IOException {
-    for (String name : log.documents().listIfThere(from.segments(), Freshness.CACHED)) {
-      Optional<SegmentSeal> seal = SegmentSeal.parse(name);
-      if (seal.isPresent()
-          && seal.get().number() <= last
-          && seal.get().number() > floor.segment()
-          && !to.has(there.segmentSeal(seal.get()))) {
-        to.note(there.segmentSeal(seal.get()));
-      }
-    }
+  /** The floor and the checkpoint: what they are about is there. */
+  private void marks() throws IOException {
     if (checkpoint.isPresent()) {
       long number = checkpoint.get().number();
       if (!to.has(there.checkpoint(number))) {
@@ -317,10 +304,7 @@ final class LogBackup {
       }
     }
     for (String name : to.names(there.segments())) {
-      boolean expired =
-          Numbered.parse(name).orElse(Long.MAX_VALUE) <= floor.segment()
-              || SegmentSeal.parse(name).filter(s -> s.number() <= floor.segment()).isPresent();
-      if (expired) {
+      if (Numbered.parse(name).orElse(Long.MAX_VALUE) <= floor.segment()) {
         gone.add(there.segments().resolve(name));
       }
     }

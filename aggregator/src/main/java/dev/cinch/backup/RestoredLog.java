@@ -17,7 +17,6 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
-import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
@@ -57,7 +56,6 @@ public final class RestoredLog {
   private final NavigableSet<Long> floors = new TreeSet<>();
   private final NavigableSet<Long> segments = new TreeSet<>();
   private final List<SealName> recordSeals = new ArrayList<>();
-  private final List<SegmentSeal> segmentSeals = new ArrayList<>();
 
   /** Digests of the records of the chain, from that at the checkpoint on. */
   private final Map<Long, String> digests = new HashMap<>();
@@ -119,9 +117,6 @@ public final class RestoredLog {
     if (!backup) {
       publishFloor(base);
     }
-    for (SegmentSeal seal : segmentSeals) {
-      go(seal.number() > kept, layout.segmentSeal(seal));
-    }
     for (long number : segments.descendingSet()) {
       go(number > kept, layout.segment(number));
     }
@@ -168,7 +163,6 @@ public final class RestoredLog {
     }
     for (String name : names(layout.segments())) {
       Numbered.parse(name).ifPresent(segments::add);
-      SegmentSeal.parse(name).ifPresent(segmentSeals::add);
     }
   }
 
@@ -329,21 +323,18 @@ public final class RestoredLog {
   }
 
   /**
-   * The last segment that the chain reaches, and that is the one that its seals say.
+   * The last segment that the chain reaches.
    *
    * @param pinned those that the checkpoint names
    * @param covered where these end
    */
   private long segments(long pinned, ChainPlace covered) throws IOException {
-    var seals = SegmentMarks.seals(names(layout.segments()));
     long kept = pinned;
     ChainPlace end = covered;
     while (segments.contains(kept + 1)) {
       long number = kept + 1;
-      try (SegmentReader segment = SegmentReader.open(log, number, SegmentMarks.none(log))) {
+      try (SegmentReader segment = SegmentReader.open(log, number)) {
         SegmentHeader h = segment.header();
-        SegmentMarks.Known.sealed(seals.getOrDefault(number, Set.of()))
-            .checkIndex(segment.indexDigest(), segment.path());
         if (h.firstRecord() != end.number() + 1
             || h.from() != end.to()
             || !h.lastDigest().equals(digests.get(h.lastRecord()))) {
@@ -381,7 +372,7 @@ public final class RestoredLog {
   /** What a segment has buckets of; none if it is not whole. */
   private Set<Bucket> buckets(long number) throws IOException {
     var buckets = new TreeSet<Bucket>();
-    try (SegmentReader segment = SegmentReader.open(log, number, SegmentMarks.none(log))) {
+    try (SegmentReader segment = SegmentReader.open(log, number)) {
       for (int i = 0; i < segment.index().size(); i++) {
         if (segment.index().kind(i) == SegmentBlock.BUCKET) {
           buckets.add(new Bucket(segment.index().time(i), log.bucketWidth()));

@@ -10,7 +10,6 @@ import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.SegmentHeader;
-import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.storage.LogStorage.Freshness;
@@ -272,18 +271,7 @@ public final class Aggregator {
         return Optional.empty();
       }
       compare(number, written.fingerprint());
-      seal(new SegmentSeal(number, encoder.indexDigest(), written.sha256()));
       return Optional.of(new Published(header, encoder.messages(), written.length()));
-    }
-  }
-
-  /** What it is for the next checkpoint says, too: nobody depends on there being one. */
-  private void seal(SegmentSeal seal) {
-    try {
-      log.requireSame();
-      boolean unused = log.documents().note(log.layout().segmentSeal(seal));
-    } catch (IOException e) {
-      LOG.debug("{}: no seal: {}", log.layout().segment(seal.number()), e.toString());
     }
   }
 

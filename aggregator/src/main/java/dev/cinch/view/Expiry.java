@@ -10,7 +10,6 @@ import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.Segments;
@@ -21,7 +20,6 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -65,7 +63,7 @@ public final class Expiry {
    *     Long#MIN_VALUE} if nothing ever expired
    * @param moves whether that is later than it was
    * @param messages in the segments that are behind the floor now and were not before
-   * @param segments files that go, without their seals; also what an earlier run left
+   * @param segments files that go; also what an earlier run left
    * @param bytes in them
    * @param blocked the end of the last segment that is old enough, and stays since no checkpoint
    *     covers a later one; empty if there is none
@@ -202,22 +200,16 @@ public final class Expiry {
     }
 
     void delete(Floor floor, boolean really) throws IOException {
-      var seals = new ArrayList<Path>();
       List<String> names = storage.list(log.layout().segments(), Freshness.CERTAIN);
       for (String name : names.stream().sorted().toList()) {
         OptionalLong number = Numbered.parse(name);
         Path path = log.layout().segments().resolve(name);
         if (number.isPresent() && number.getAsLong() <= floor.segment()) {
           segment(path, really);
-        } else if (SegmentSeal.parse(name).filter(s -> s.number() <= floor.segment()).isPresent()) {
-          seals.add(path);
         }
       }
       if (!really) {
         return;
-      }
-      for (Path seal : seals) {
-        boolean unused = storage.remove(seal);
       }
       if (storage.changedAt(log.layout().floor(floor.segment()))
           >= log.store().now() - Retention.STALE_NANOS) {

@@ -12,7 +12,6 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.SegmentFeed;
-import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.SegmentVerifier;
 import dev.cinch.bag.read.Segments;
@@ -264,11 +263,10 @@ public final class Retention {
    */
   private void check(long last, long line, List<Checkpoint.Covered> covered) throws IOException {
     var feed = new SegmentFeed(log);
-    var marks = new SegmentMarks(log, Optional.empty());
     Optional<HorizonChain.Link> tip = chain.freshTip();
     long before = line;
     while (covered.size() < last) {
-      try (SegmentReader segment = SegmentReader.open(log, covered.size() + 1L, marks)) {
+      try (SegmentReader segment = SegmentReader.open(log, covered.size() + 1L)) {
         SegmentHeader header = segment.header();
         Path path = segment.path();
         if (header.firstRecord() != before + 1) {

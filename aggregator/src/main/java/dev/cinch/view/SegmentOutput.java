@@ -8,7 +8,6 @@ import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Writes a segment's bytes to a draft in large pieces, and their digest. The first piece is
@@ -21,7 +20,6 @@ final class SegmentOutput implements SegmentEncoder.Output {
   private final Draft out;
   private ByteBuffer piece = ByteBuffer.allocateDirect(FIRST_PIECE);
   private final MessageDigest digest = newDigest();
-  private @Nullable String sha256;
   private long length;
 
   SegmentOutput(Draft out) {
@@ -60,19 +58,9 @@ final class SegmentOutput implements SegmentEncoder.Output {
     return length;
   }
 
-  /** Of all that was written, in hexadecimal; nothing may be written after it was asked for. */
-  String sha256() {
-    String known = sha256;
-    if (known == null) {
-      known = HexFormat.of().formatHex(digest.digest());
-      sha256 = known;
-    }
-    return known;
-  }
-
-  /** What was written, or what a file holds: its length and SHA-256. */
+  /** What was written, or what a file holds: its length and SHA-256. Nothing is written after. */
   String fingerprint() {
-    return fingerprint(length, sha256());
+    return fingerprint(length, HexFormat.of().formatHex(digest.digest()));
   }
 
   static String fingerprint(ByteSource in) throws IOException {

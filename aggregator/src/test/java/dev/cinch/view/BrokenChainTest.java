@@ -53,7 +53,6 @@ class BrokenChainTest {
   private static Map<String, Reader> readers(Rig rig, Log log) {
     var readers = new TreeMap<String, Reader>();
     readers.put("cat", () -> Lines.settled(log));
-    readers.put("view cat", () -> Lines.view(log));
     readers.put(
         "cat --live",
         () -> log.reader().live(Lines.MIN, Lines.MAX, m -> true, (m, file, why) -> {}));

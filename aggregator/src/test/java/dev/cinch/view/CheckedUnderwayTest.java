@@ -162,7 +162,7 @@ class CheckedUnderwayTest {
     Rig rig = store(1);
     LogLayout layout = open(rig).context().layout();
     var listed = new ArrayList<>(rig.disk.view(Rig.BOB).list(layout.segments()));
-    assertEquals(8, listed.size()); // each with its seal
+    assertEquals(4, listed.size());
     String lacking = String.valueOf(layout.segment(2).getFileName());
     assertTrue(listed.removeIf(name -> name.startsWith(lacking)));
     var fs = new OldListingFs(rig.disk.view(Rig.BOB), layout.segments(), listed);

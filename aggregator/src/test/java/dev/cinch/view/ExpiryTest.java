@@ -131,7 +131,6 @@ class ExpiryTest {
     assertEquals(rest, Lines.settled(log, Lines.MIN + 1, Lines.MAX));
     assertEquals(List.of(), Lines.settled(log, Lines.MIN, plan.before()));
     assertEquals(rest, Lines.settled(log, plan.before(), Lines.MAX));
-    assertEquals(rest, Lines.view(log));
     assertEquals(rest.subList(0, MESSAGES), Lines.segments(log));
     assertEquals(places.subList(3 * MESSAGES, places.size()), salvage(rig));
     assertEquals(plan.before(), log.reader().expired());

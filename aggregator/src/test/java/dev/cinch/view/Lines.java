@@ -2,15 +2,17 @@ package dev.cinch.view;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
-import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.read.Message;
+import dev.cinch.bag.read.SegmentCursor;
+import dev.cinch.bag.read.SegmentReader;
+import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -52,30 +54,18 @@ final class Lines {
     return settled(log, MIN, MAX);
   }
 
-  static List<String> view(Log log, long from, long to) throws IOException {
-    var lines = new ArrayList<String>();
-    new ViewReader(log)
-        .read(
-            from,
-            to,
-            m -> lines.add(line(m)),
-            (m, file, why) -> lines.add("ignored " + line(m) + why));
-    return lines;
-  }
-
-  static List<String> view(Log log) throws IOException {
-    return view(log, MIN, MAX);
-  }
-
-  /** What stands in segments alone. */
+  /** What stands in segments, whether a checkpoint names them or not. */
   static List<String> segments(Log log) throws IOException {
     var lines = new ArrayList<String>();
-    var view = new ViewReader(log);
-    view.read(
-        MIN,
-        view.covered(),
-        m -> lines.add(line(m)),
-        (m, file, why) -> lines.add("ignored " + line(m) + why));
+    long last = new Segments(log.context()).last(true).orElse(0);
+    for (long n = new HorizonChain(log.context()).floor().segment() + 1; n <= last; n++) {
+      try (SegmentReader segment = SegmentReader.open(log.context(), n)) {
+        SegmentCursor m = segment.messages(MIN, MAX);
+        while (m.next()) {
+          lines.add(line(m));
+        }
+      }
+    }
     return lines;
   }
 
@@ -99,14 +89,8 @@ final class Lines {
     }
   }
 
-  /** Removes a segment and its seal, as if it had never been published. */
+  /** Removes a segment, as if it had never been published. */
   static void forget(Log log, long number) throws IOException {
-    Path segment = log.context().layout().segment(number);
-    StoreFs fs = PosixStore.of(log.context().store()).fs();
-    for (String name : fs.list(log.context().layout().segments())) {
-      if (name.startsWith(String.valueOf(segment.getFileName()))) {
-        fs.unlink(segment.resolveSibling(name));
-      }
-    }
+    PosixStore.of(log.context().store()).fs().unlink(log.context().layout().segment(number));
   }
 }

@@ -76,7 +76,6 @@ class RetiredUnderwayTest {
     List<String> part = Lines.settled(log, times.get(3), times.get(22));
     assertEquals(4, new Retention(log, HOUR).run().buckets());
     assertEquals(before, Lines.settled(log));
-    assertEquals(before, Lines.view(log));
     assertEquals(part, Lines.settled(log, times.get(3), times.get(22)));
     var live = new ArrayList<String>();
     log.reader().live(Lines.MIN, Lines.MAX, m -> live.add(Lines.line(m)), (m, f, w) -> {});

@@ -366,7 +366,7 @@ class ModulesTest {
             .that()
             .resideInAPackage(VIEW)
             .and()
-            .doNotHaveSimpleName("Aggregator") // publishes segments and their seals
+            .doNotHaveSimpleName("Aggregator") // publishes segments
             .should()
             .callCodeUnitWhere(
                 call("that makes", StoreStorage.class, "draft", "publish", "note", "prepare")));

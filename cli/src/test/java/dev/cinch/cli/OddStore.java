@@ -301,7 +301,7 @@ public final class OddStore {
     return new Block("SEGL", body.array(), time);
   }
 
-  /** Other blocks of the segment, which no seal knows, and the checkpoint names. */
+  /** Other blocks of the segment, which the checkpoint names. */
   public void segment(UnaryOperator<List<Block>> edit) throws IOException {
     byte[] file = Files.readAllBytes(file("segments/0000000001"));
     ByteBuffer in = ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN);
@@ -346,11 +346,6 @@ public final class OddStore {
     Files.write(file("segments/0000000001"), made);
     ByteBuffer ends = ByteBuffer.allocate(128 + made.length - (int) at);
     ends.put(made, 0, 128).put(made, (int) at, made.length - (int) at);
-    for (Path seal : all(file("segments"))) {
-      if (seal.getFileName().toString().contains(".")) {
-        Files.delete(seal);
-      }
-    }
     edit(
         "horizon/checkpoints/0000000001",
         f -> {

@@ -9,7 +9,6 @@ import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.SegmentMarks;
@@ -25,7 +24,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -33,8 +31,8 @@ import java.util.TreeSet;
 
 /**
  * Checks a log's segments and checkpoints (section 10): each by itself, that the segments follow
- * one another from the first on, and that each is the one that seals and checkpoints say. In a log
- * in use there may be more of them each time that somebody looks. Not thread-safe.
+ * one another from the first on, and that each is the one that checkpoints say. In a log in use
+ * there may be more of them each time that somebody looks. Not thread-safe.
  */
 @CheckReturnValue
 final class SegmentsVerifier {
@@ -64,8 +62,6 @@ final class SegmentsVerifier {
 
   /** Whether one before the next is missing or damaged: what follows it can't be told. */
   private boolean gap;
-
-  private final SortedMap<Long, Set<SegmentDigests>> seals = new TreeMap<>();
 
   /** Of those that are whole. */
   private final Map<Long, SegmentDigests> digests = new HashMap<>();
@@ -106,21 +102,14 @@ final class SegmentsVerifier {
     List<String> names = list(log.layout().segments(), freshness);
     if (tell) {
       for (String name : names) {
-        if (Numbered.parse(name).isEmpty()
-            && SegmentSeal.parse(name).isEmpty()
-            && !Names.isTemporary(name)) {
+        if (Numbered.parse(name).isEmpty() && !Names.isTemporary(name)) {
           tally.found(Finding.foreign(log.layout().segments().resolve(name)));
-        } else if (SegmentSeal.parse(name).isPresent()) {
-          tally.file(log.store(), log.layout().segments().resolve(name));
         }
       }
     }
     boolean unused = expire();
-    seals.putAll(SegmentMarks.seals(names));
     SortedSet<Long> listed = numbers(names);
-    long last = listed.isEmpty() ? 0 : listed.last();
-    // A seal is made beside a segment whose name is durable.
-    published(Math.max(last, seals.isEmpty() ? 0 : seals.lastKey()));
+    published(listed.isEmpty() ? 0 : listed.last());
   }
 
   /**
@@ -249,20 +238,13 @@ final class SegmentsVerifier {
             "segment %d from %d, record %d".formatted(number, covered, lastRecord + 1),
             "%d from %d, record %d".formatted(number, h.from(), h.firstRecord()));
       }
-      gap = true;
+      gap = false;
       segments = number;
       covered = h.to();
       lastRecord = h.lastRecord();
-      var sealed = SegmentMarks.Known.sealed(seals.getOrDefault(number, Set.of()));
-      sealed.checkIndex(reader.indexDigest(), path);
-      gap = false;
       SegmentDigests found = new SegmentVerifier(reader).verify(bucket -> {});
-      if (!sealed.fits(found)) {
-        found = again(number); // rule N5
-      }
-      sealed.check(found, path);
       messages.put(number, reader.trailer().messages());
-      digests.put(number, found); // what its seal denies needs no second finding
+      digests.put(number, found);
       tally.read(path, reader.size());
     } catch (IOException e) {
       if (expire()) {
@@ -325,8 +307,7 @@ final class SegmentsVerifier {
             log.layout().segment(i + 1L),
             "SHA-256 %s (checkpoint %d says)".formatted(expected.digests().sha256(), c.number()),
             found.sha256());
-      }
-      if (messages.getOrDefault(i + 1L, expected.messages()) != expected.messages()) {
+      } else if (messages.getOrDefault(i + 1L, expected.messages()) != expected.messages()) {
         tally.bad(
             path,
             messages.get(i + 1L) + " messages in segment " + (i + 1),

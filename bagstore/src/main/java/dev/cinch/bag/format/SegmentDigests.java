@@ -1,8 +1,7 @@
 package dev.cinch.bag.format;
 
 /**
- * By which bytes of a segment others know it: a checkpoint has both digests (rule R1), the
- * segment's seal the second one.
+ * By which bytes of a segment a checkpoint knows it (rule R1).
  *
  * @param sha256 of the whole file, 64 lower-case hexadecimal digits
  * @param index SHA-256 of its header, its index block with the head, and its trailer, one after

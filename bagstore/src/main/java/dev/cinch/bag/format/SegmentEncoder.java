@@ -4,10 +4,8 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 
@@ -23,7 +21,6 @@ public final class SegmentEncoder {
   private final Output out;
   private final int seed;
   private final SegmentIndex index = new SegmentIndex();
-  private final MessageDigest digest = Envelope.sha256();
   private final Map<ByteBuffer, Integer> witnesses = new HashMap<>();
   private final Map<List<Integer>, Integer> sets = new HashMap<>();
   private ByteBuffer messages = block(SegmentBlock.TARGET);
@@ -32,7 +29,6 @@ public final class SegmentEncoder {
   private long blockTime;
   private long count;
   private long buckets;
-  private String indexDigest = "";
 
   /** Takes the bytes of a segment. */
   @FunctionalInterface
@@ -46,7 +42,6 @@ public final class SegmentEncoder {
     this.out = out;
     ByteBuffer bytes = header.encode();
     this.seed = SegmentHeader.checksumOf(bytes);
-    digest.update(bytes.duplicate());
     offset = bytes.remaining();
     out.write(bytes);
   }
@@ -131,17 +126,8 @@ public final class SegmentEncoder {
     long indexOffset = offset;
     int length = block.position();
     SegmentBlock.seal(block, SegmentBlock.INDEX, seed, offset);
-    digest.update(block.flip().duplicate());
-    out.write(block);
-    ByteBuffer trailer = new SegmentTrailer(indexOffset, length, count, buckets).encode(seed);
-    digest.update(trailer.duplicate());
-    out.write(trailer);
-    indexDigest = HexFormat.of().formatHex(digest.digest());
-  }
-
-  /** SHA-256 of header, index block and trailer, in hexadecimal; empty before the end. */
-  public String indexDigest() {
-    return indexDigest;
+    out.write(block.flip());
+    out.write(new SegmentTrailer(indexOffset, length, count, buckets).encode(seed));
   }
 
   /** Messages so far. */

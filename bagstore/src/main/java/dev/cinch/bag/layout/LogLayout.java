@@ -260,9 +260,4 @@ public record LogLayout(Path root, LogName name) {
   public Path segment(long number) {
     return segments().resolve(Numbered.name(number));
   }
-
-  /** Says what bytes a segment holds; made once its name is durable. */
-  public Path segmentSeal(SegmentSeal seal) {
-    return segments().resolve(seal.toString());
-  }
 }

@@ -49,7 +49,7 @@ public final class OwnPaths {
           GROUP + "/" + NUMBER + "(" + SHA + ")?",
           HORIZON + "/intents/(end|" + TIME + ")-" + ID,
           HORIZON + "/checkpoints/(floor-)?" + NUMBER,
-          LOG + "/segments/" + NUMBER + "(" + SHA + SHA + ")?",
+          LOG + "/segments/" + NUMBER,
           "(.*/)?tmp-" + ID,
           PROBE + "(/tmp-[^/]*)+");
 

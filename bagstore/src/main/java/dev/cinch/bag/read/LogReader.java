@@ -11,7 +11,6 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
@@ -109,38 +108,6 @@ public final class LogReader {
     } catch (DamagedException | NoSuchFileException e) {
       throw log.unlessReplaced(e);
     }
-  }
-
-  /**
-   * As {@link #settled(long, long, MessageSink, Objection)}, from segments as far as checkpoints
-   * and seals vouch for them, which is one file instead of many directories; from buckets after
-   * that.
-   */
-  @CanIgnoreReturnValue
-  public long fromSegments(long from, long to, MessageSink sink, Objection objection)
-      throws IOException {
-    Optional<Link> tip = chain.permittedTip();
-    if (tip.isEmpty()) {
-      return settled(tip, from, to, sink, objection);
-    }
-    chain.durable(tip.get());
-    var delivery = new Delivery(log, from, to, sink, objection);
-    Optional<SegmentHeader> last = segments.lastVouched(chain);
-    long covered = last.map(SegmentHeader::to).orElse(Long.MIN_VALUE);
-    boolean more = true;
-    if (from < covered) {
-      more =
-          segments.read(
-              from,
-              Math.min(to, covered),
-              last.orElseThrow().number(),
-              chain.checkpoint(),
-              tip.get(),
-              keys(tip.get()),
-              delivery);
-    }
-    boolean unused = more && readSettled(tip.get(), Math.max(from, covered), to, delivery);
-    return tip.get().record().to();
   }
 
   /** The time through which the log is settled, as fresh as this user may look. */

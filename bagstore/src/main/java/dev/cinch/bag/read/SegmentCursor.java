@@ -43,7 +43,6 @@ public final class SegmentCursor extends Cursor {
   private long begins;
 
   private int file;
-  private @Nullable SegmentChain chain;
 
   /**
    * @param counting null for who judges no leases
@@ -61,11 +60,6 @@ public final class SegmentCursor extends Cursor {
     }
     int i = index.before(from);
     next = i == 0 ? 0 : index.bucketOf(i - 1);
-  }
-
-  /** From now on each bucket is compared with what the segment was made of. */
-  void hold(SegmentChain against) {
-    chain = against;
   }
 
   private LeaseTable table(int count) throws IOException {
@@ -103,9 +97,6 @@ public final class SegmentCursor extends Cursor {
       if (index.kind(i) == SegmentBlock.BUCKET) {
         SegmentBucket b = segment.bucketAt(i);
         bucket = b;
-        if (chain != null) {
-          chain.compare(b);
-        }
         leases = table(b.trustedKeys());
         leases.beginBatch();
       } else if (index.kind(i) == SegmentBlock.LEASES) {
@@ -123,9 +114,6 @@ public final class SegmentCursor extends Cursor {
     }
     if (next == index.size()) {
       segment.checkEnd();
-      if (chain != null) {
-        chain.end();
-      }
     }
     return false;
   }

@@ -43,7 +43,7 @@ public final class SegmentReader implements Closeable {
   private final byte[] indexBlock;
   private final ByteBuffer end;
   private final String indexDigest;
-  private final SegmentMarks.Known known;
+  private final Optional<SegmentDigests> known;
   private @Nullable MessageDigest digest;
   private int digested;
   private @Nullable SegmentDigests digests;
@@ -73,7 +73,9 @@ public final class SegmentReader implements Closeable {
     MessageDigest opened = Envelope.sha256();
     opened.update(head.duplicate());
     indexDigest = endOf(opened);
-    known.checkIndex(indexDigest, path);
+    if (known.isPresent() && !known.get().index().equals(indexDigest)) {
+      throw other("header, index and trailer of ", known.get().index(), indexDigest);
+    }
     marks.checkMessages(number, trailer.messages(), path);
   }
 
@@ -109,9 +111,9 @@ public final class SegmentReader implements Closeable {
     }
   }
 
-  /** As {@link #open(LogContext, long, SegmentMarks)}; only its seal says anything of it. */
+  /** As {@link #open(LogContext, long, SegmentMarks)}; nothing else says anything of it. */
   public static SegmentReader open(LogContext log, long number) throws IOException {
-    return open(log, number, new SegmentMarks(log, Optional.empty()));
+    return open(log, number, SegmentMarks.none(log));
   }
 
   /** Opens a segment past the cache; nothing else says anything of it. */
@@ -214,11 +216,6 @@ public final class SegmentReader implements Closeable {
     return buffer.flip();
   }
 
-  /** SHA-256 of header, index block and trailer, which every reader of the segment reads. */
-  public String indexDigest() {
-    return indexDigest;
-  }
-
   /**
    * From now on the digest of the whole file is computed of the blocks as they are read in their
    * order for the first time, so that it is of the very bytes whose checksums were right.
@@ -245,7 +242,7 @@ public final class SegmentReader implements Closeable {
 
   /** Whether something says what digest the whole file must have. */
   boolean isPinned() {
-    return !known.digests().isEmpty();
+    return known.isPresent();
   }
 
   /**
@@ -260,7 +257,14 @@ public final class SegmentReader implements Closeable {
     digest = null;
     var found = new SegmentDigests(endOf(whole), indexDigest);
     digests = found;
-    known.check(found, path);
+    if (known.isPresent() && !known.get().equals(found)) {
+      throw other("", known.get().sha256(), found.sha256());
+    }
+  }
+
+  private DamagedException other(String what, String expected, String found) {
+    return new DamagedException(
+        path, 0, what + "SHA-256 " + expected + " (the checkpoint says)", found);
   }
 
   /** A digest once the index block and the trailer were added. */

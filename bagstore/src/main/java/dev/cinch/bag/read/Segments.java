@@ -2,14 +2,12 @@ package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
-import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.CountingKeys;
@@ -19,10 +17,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A log's segments: immutable, numbered from 1 without gaps, each going on where the one before
@@ -45,8 +41,7 @@ public final class Segments {
     return number(names(log, fresh ? Freshness.CERTAIN : Freshness.CACHED));
   }
 
-  /** The names of segments and their seals. */
-  static List<String> names(LogContext log, Freshness freshness) throws IOException {
+  private static List<String> names(LogContext log, Freshness freshness) throws IOException {
     return log.documents().list(log.layout().segments(), freshness);
   }
 
@@ -64,22 +59,12 @@ public final class Segments {
     return number(names(log, Freshness.PERMITTED));
   }
 
-  /**
-   * A seal above the last one was made beside a segment whose name was durable: that is missing, or
-   * the listing shows the seal and not yet the segment.
-   */
+  /** The last one that is listed, or that a checkpoint names: that one was published, too. */
   private OptionalLong number(List<String> names) throws IOException {
-    OptionalLong last =
-        names.stream().map(Numbered::parse).flatMapToLong(OptionalLong::stream).max();
-    String name = last.isPresent() ? Numbered.name(last.getAsLong()) : "";
-    OptionalLong sealed = // in the order of names, so that few are parsed
-        names.stream()
-            .filter(other -> other.compareTo(name) > 0)
-            .map(SegmentSeal::parse)
-            .flatMapToLong(seal -> seal.stream().mapToLong(SegmentSeal::number))
-            .filter(number -> number > last.orElse(0))
-            .max();
-    return sealed.isPresent() ? OptionalLong.of(header(sealed.getAsLong()).number()) : last;
+    long listed =
+        names.stream().map(Numbered::parse).flatMapToLong(OptionalLong::stream).max().orElse(0);
+    long last = Math.max(listed, line());
+    return last == 0 ? OptionalLong.empty() : OptionalLong.of(last);
   }
 
   /**
@@ -104,34 +89,8 @@ public final class Segments {
     }
   }
 
-  /**
-   * The header of the last one up to which a checkpoint or a seal vouches for each; empty if there
-   * is none. Behind it a segment may have anybody's messages: its records and locks bind all else
-   * of it (format-segments.md, Publishing).
-   */
-  Optional<SegmentHeader> lastVouched(HorizonChain chain) throws IOException {
-    while (true) {
-      List<String> names = names(log, Freshness.PERMITTED);
-      long last = number(names).orElse(0);
-      Optional<Checkpoint> checkpoint = last == 0 ? Optional.empty() : chain.checkpoint();
-      Set<Long> sealed = SegmentMarks.seals(names).keySet();
-      long number = checkpoint.map(Checkpoint::segment).orElse(0L);
-      while (number < last && sealed.contains(number + 1)) {
-        number++;
-      }
-      try {
-        return number == 0 ? Optional.empty() : Optional.of(header(number));
-      } catch (IOException e) {
-        if (chain.checkpoint().equals(checkpoint)) {
-          throw e;
-        }
-        // Others were covered meanwhile, and that one expired.
-      }
-    }
-  }
-
   public SegmentHeader header(long number) throws IOException {
-    return header(number, new SegmentMarks(log, Optional.empty()));
+    return header(number, SegmentMarks.none(log));
   }
 
   private SegmentHeader header(long number, SegmentMarks marks) throws IOException {
@@ -239,16 +198,6 @@ public final class Segments {
   }
 
   /**
-   * Reads what the segments behind a checkpoint have in {@code [from, to)}.
-   *
-   * @return false if the sink wants no more
-   */
-  boolean read(long from, long to, Checkpoint checkpoint, CountingKeys keys, Delivery delivery)
-      throws IOException {
-    return read(from, to, checkpoint.segment(), marks(checkpoint), null, keys, delivery);
-  }
-
-  /**
    * The time before which nothing is kept, {@link Long#MIN_VALUE} if nothing expired. What is read
    * before it is not there, and that is no damage.
    */
@@ -319,47 +268,14 @@ public final class Segments {
   }
 
   /**
-   * As {@link #read(long, long, Checkpoint, CountingKeys, Delivery)}, from all segments up to a
-   * number. Those that the checkpoint does not name are held against the records and locks that
-   * they were made of (rule R1).
+   * Reads what the segments behind a checkpoint have in {@code [from, to)}.
    *
-   * @param tip the last record; all these segments end with one that it follows, or is
+   * @return false if the sink wants no more
    */
-  boolean read(
-      long from,
-      long to,
-      long last,
-      Optional<Checkpoint> checkpoint,
-      Link tip,
-      CountingKeys keys,
-      Delivery delivery)
+  boolean read(long from, long to, Checkpoint checkpoint, CountingKeys keys, Delivery delivery)
       throws IOException {
-    var chain = new HorizonChain(log);
-    Optional<Checkpoint> known = checkpoint;
-    while (true) {
-      try {
-        var marks = new SegmentMarks(log, known);
-        return read(Math.max(from, delivery.reached()), to, last, marks, tip, keys, delivery);
-      } catch (IOException e) {
-        Optional<Checkpoint> now = delivery.sinkFailed() ? known : chain.checkpoint();
-        if (now.equals(known)) {
-          throw e;
-        }
-        known = now; // what it was held against was retired under our hands
-        delivery.again();
-      }
-    }
-  }
-
-  private boolean read(
-      long from,
-      long to,
-      long last,
-      SegmentMarks marks,
-      @Nullable Link tip,
-      CountingKeys keys,
-      Delivery delivery)
-      throws IOException {
+    SegmentMarks marks = marks(checkpoint);
+    long last = checkpoint.segment();
     Floor floor = floor(last, marks);
     long at = from; // all before was delivered
     long number = 0; // of the segment that ends there, once known
@@ -385,9 +301,6 @@ public final class Segments {
           throw new DamagedException(segment.path(), 72, "a range from " + at, "" + h.from());
         }
         SegmentCursor m = segment.messages(at, to, keys);
-        if (tip != null && !marks.names(h.number())) {
-          m.hold(new SegmentChain(log, segment, tip, at));
-        }
         while (m.next()) {
           if (!delivery.accept(m, m.leaseSet(), segment.path())) {
             return false;

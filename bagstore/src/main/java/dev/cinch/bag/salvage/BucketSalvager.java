@@ -308,10 +308,12 @@ final class BucketSalvager {
 
   private static final Id ANY = new Id(0, 0);
 
-  /** All sources in the order of the log, a message that two of them have once. */
+  /** All sources in the order of the log, a message that two of them have once: the first one's. */
   private void merge(List<Source> sources) throws IOException {
     var queue =
-        new PriorityQueue<Source>(Comparator.comparing(BucketSalvager::head, Salvaged::compareTo));
+        new PriorityQueue<Source>(
+            Comparator.comparing(BucketSalvager::head, Salvaged::compareTo)
+                .thenComparingInt(sources::indexOf));
     for (Source s : sources) {
       if (s.next() != null) {
         queue.add(s);

@@ -4,14 +4,12 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.Floor;
-import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.bag.read.SegmentMarks;
 import dev.cinch.bag.storage.InWords;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -20,8 +18,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
-import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
@@ -71,7 +67,6 @@ public final class Salvage {
     long expired = chain.floor().map(Floor::segment).orElse(0L);
     long next = expired + 1;
     List<String> names = names(log.segments());
-    SortedMap<Long, Set<SegmentDigests>> seals = SegmentMarks.seals(names);
     for (String name : names) {
       OptionalLong number = Numbered.parse(name);
       if (number.isPresent() && number.getAsLong() > expired) {
@@ -80,12 +75,10 @@ public final class Salvage {
         segments.scan(
             number.getAsLong(),
             log.segments().resolve(name),
-            chain.checkpoint().flatMap(c -> c.digests(number.getAsLong())),
-            seals.getOrDefault(number.getAsLong(), Set.of()));
+            chain.checkpoint().flatMap(c -> c.digests(number.getAsLong())));
       }
     }
-    long sealed = seals.isEmpty() ? 0 : seals.lastKey();
-    missing(next, Math.max(sealed, chain.checkpoint().map(Checkpoint::segment).orElse(0L)));
+    missing(next, chain.checkpoint().map(Checkpoint::segment).orElse(0L));
     TreeMap<Long, Path> directories = directories();
     var starts = new TreeSet<>(directories.keySet());
     starts.addAll(segments.byBucket().keySet());

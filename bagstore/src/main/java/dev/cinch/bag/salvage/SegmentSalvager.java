@@ -27,7 +27,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -68,7 +67,7 @@ final class SegmentSalvager {
       return bucket;
     }
 
-    /** Whether it is of a segment that is not the one which was published. */
+    /** Whether a bucket that still stands counts: no checkpoint vouches for the segment. */
     boolean doubted() {
       return doubted;
     }
@@ -117,10 +116,8 @@ final class SegmentSalvager {
    * Looks through one segment.
    *
    * @param pinned what the checkpoint says of it
-   * @param seals what its seals say of it; none if it has none
    */
-  void scan(long number, Path path, Optional<SegmentDigests> pinned, Set<SegmentDigests> seals)
-      throws IOException {
+  void scan(long number, Path path, Optional<SegmentDigests> pinned) throws IOException {
     damagedHere = false;
     try (Stored in = PatchyFile.of(fs.read(path))) {
       long size = in.size();
@@ -143,16 +140,24 @@ final class SegmentSalvager {
       }
       blocks(path, in, size, seed, width);
       if (!damagedHere) {
-        compare(path, in, size, pinned, seals);
+        compare(path, in, size, pinned);
       }
     } catch (IOException e) {
       left(path, 0, 0, InWords.reason(e));
     }
+    if (pinned.isEmpty()) {
+      doubt(path);
+    }
+  }
+
+  private void doubt(Path path) {
+    for (Found f : byBucket.values()) {
+      f.doubted |= f.path.equals(path);
+    }
   }
 
   /** All is whole, so it is what somebody wrote; whether that is who published it, others tell. */
-  private void compare(
-      Path path, Stored in, long size, Optional<SegmentDigests> pinned, Set<SegmentDigests> seals)
+  private void compare(Path path, Stored in, long size, Optional<SegmentDigests> pinned)
       throws IOException {
     long end = size - SegmentTrailer.BYTES;
     ByteBuffer trailer = read(in, end, SegmentTrailer.BYTES);
@@ -169,14 +174,10 @@ final class SegmentSalvager {
       var found = new SegmentDigests(hex(whole), hex(opened));
       if (pinned.isPresent() && !pinned.get().equals(found)) {
         other = "not the segment that the checkpoint names";
-      } else if (!seals.isEmpty() && !seals.equals(Set.of(found))) {
-        other = "not the segment that its seal names";
       }
     }
     if (!other.isEmpty()) {
-      for (Found f : byBucket.values()) {
-        f.doubted |= f.path.equals(path);
-      }
+      doubt(path);
       left(path, 0, 0, other);
     }
   }

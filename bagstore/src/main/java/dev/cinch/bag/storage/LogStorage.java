@@ -2,7 +2,6 @@ package dev.cinch.bag.storage;
 
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.SegmentSeal;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
@@ -134,7 +133,7 @@ public interface LogStorage {
     CHECKPOINT,
     /** They say how far the log expired (rule R4). */
     FLOOR,
-    /** Segments, and seals of segments. */
+    /** Segments. */
     SEGMENT;
 
     /** The highest number; empty if there is none. */
@@ -148,10 +147,7 @@ public interface LogStorage {
     }
 
     private OptionalLong number(String name) {
-      OptionalLong number = this == FLOOR ? LogLayout.floorNumber(name) : Numbered.parse(name);
-      return number.isPresent() || this != SEGMENT
-          ? number
-          : SegmentSeal.parse(name).map(s -> OptionalLong.of(s.number())).orElse(number);
+      return this == FLOOR ? LogLayout.floorNumber(name) : Numbered.parse(name);
     }
   }
 

@@ -60,7 +60,6 @@ class OwnPathsTest {
                 log.checkpoint(12),
                 log.floor(3),
                 log.segment(3),
-                log.segmentSeal(new SegmentSeal(3, sha, sha)),
                 LogLayout.prelock(place),
                 LogLayout.lock(place),
                 LogLayout.lockPart(LogLayout.lock(place), sha),

@@ -15,7 +15,6 @@ import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.cli.base.TimeRange;
 import dev.cinch.view.Aggregator;
-import dev.cinch.view.ViewReader;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
@@ -119,7 +118,7 @@ public final class ViewCommand {
       name = "cat",
       description = {
         "Print a log's settled messages in order: the same bytes as cinch cat.",
-        "They are read from segments as far as these go, and from buckets after that. The exit code"
+        "Both read segments as far as a checkpoint names them, and buckets after that. The exit code"
             + " is that of cinch cat, too."
       },
       footer = {"", "Example:", "  cinch view cat --log jobs --json"})
@@ -148,7 +147,7 @@ public final class ViewCommand {
       try (Output out = io.output()) {
         out.ifClosed(ExitCode.GOOD);
         MessageSink sink = ignored.watched(printing.sink(out, log));
-        new ViewReader(opened).read(range.start(), range.end(), sink, ignored);
+        opened.reader().settled(range.start(), range.end(), sink, ignored);
       }
       if (ignored.none()) {
         NothingThere.tell(io, "cinch view cat", opened, range, false);

@@ -86,7 +86,7 @@ class ExpiredUnderwayTest {
   /** Of several logs as one, more is read ahead of what is printed. */
   @Test
   void oneLogOfSeveral() throws Exception {
-    cinch.settled("other", "other\n", Duration.ofMinutes(5));
+    cinch.settled("other", "other\n", Duration.ofMinutes(15)); // as jobs is, too
     Cinch.Ran ran = overtaken(ExitCode.UNAVAILABLE, "cat --all --json");
     List<String> lines = ran.out().lines().toList();
     assertTrue(lines.size() >= EACH, "" + lines.size());
