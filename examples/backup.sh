@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Backups at random moments under load, four of five are killed: each is restored, and has then a piece of the log, in order.
+# Backups at random moments under load, most of them killed: each is restored, and has then a piece of the log, in order.
 #
 #   examples/backup.sh [BACKUPS]    200 unless said; CINCH names the cinch to run
 #
-# Two writers, a job that goes on by append --resume, a closer, view build, gc and expire work meanwhile. Each fifth
-# backup ends by itself. Of these each second one is verified, served and appended to: the job goes on there without a
-# line lost or doubled. Each fifth is a copy of another tool, its directories in any order, that close --restored mends.
+# Two writers, a job that goes on by append --resume, a closer, view build, gc and expire work meanwhile. Of five, three
+# backups are killed and one ends by itself. The fifth is a copy of another tool, its directories in any order, that
+# close --restored mends. Each tenth is verified, served and appended to: the job goes on there without a line lost or
+# doubled.
 set -euo pipefail
 backups=${1:-200}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

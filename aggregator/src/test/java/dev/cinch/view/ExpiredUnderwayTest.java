@@ -24,6 +24,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -81,6 +82,23 @@ class ExpiredUnderwayTest {
     } catch (IOException e) {
       throw new AssertionError(e);
     }
+  }
+
+  /** On NFS a file that is deleted while it is open gives an error of its own. */
+  @Test
+  void aCloserPassesByASegmentThatGoesWhileItIsOpen() throws Exception {
+    Rig rig = store(1);
+    var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
+    Log log = rig.open(faulty);
+    Path segments = log.context().layout().segments();
+    faulty.arm(
+        1,
+        FaultyFs.Fault.ERROR_BEFORE,
+        op -> op.kind() == FaultyFs.Kind.GET && op.path().startsWith(segments));
+    rig.time.advanceMs(60_000);
+    long reachable = log.horizon().reachable();
+    assertEquals(reachable, log.horizon().advance(reachable, OptionalLong.empty()).record().to());
+    assertTrue(faulty.fired());
   }
 
   private static List<String> damage(Rig rig, StoreFs fs) throws IOException {

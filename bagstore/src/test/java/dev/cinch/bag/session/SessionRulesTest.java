@@ -388,17 +388,21 @@ class SessionRulesTest extends SessionRig {
     }
   }
 
+  /** A message under a lease; when it was written. */
+  private long written() throws Exception {
+    Store a = store("a");
+    try (Session session = Session.open(a, service, "a")) {
+      session.acquire(NAMES, LEASE);
+      return committed(session.append(a.log(Rig.JOBS), bytes("m"))).timestamp();
+    }
+  }
+
   /**
    * As in a store that was restored: its service knows of no lease that they were written under.
    */
   @Test
   void whatStandsAboveAllThatTheServiceKnowsIsSettledToo() throws Exception {
-    Store a = store("a");
-    long last;
-    try (Session session = Session.open(a, service, "a")) {
-      session.acquire(NAMES, LEASE);
-      last = committed(session.append(a.log(Rig.JOBS), bytes("m"))).timestamp();
-    }
+    long last = written();
     Store b = store("b");
     try (Session session = Session.open(b, serve(key, rig.time, b, 7), "b")) {
       session.acquire(NAMES, LEASE);
@@ -411,12 +415,7 @@ class SessionRulesTest extends SessionRig {
   /** It is no message of an earlier run, and those who write it are not to be hindered. */
   @Test
   void whatStandsAboveUnderSomeOfTheLeasesAloneIsNotSettled() throws Exception {
-    Store a = store("a");
-    long last;
-    try (Session session = Session.open(a, service, "a")) {
-      session.acquire(NAMES, LEASE);
-      last = committed(session.append(a.log(Rig.JOBS), bytes("m"))).timestamp();
-    }
+    long last = written();
     Store b = store("b");
     try (Session session = Session.open(b, serve(key, rig.time, b, 7), "b")) {
       session.acquire(List.of(NAME, new LeaseName("tenant-8")), LEASE);
