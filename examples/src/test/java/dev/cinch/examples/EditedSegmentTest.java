@@ -289,7 +289,9 @@ class EditedSegmentTest {
     assertEquals(1, new Aggregator(log).run().published());
     List<String> good = settled();
     assertEquals(5, good.size());
+    byte[] whole = Files.readAllBytes(segment(4));
     for (int without = 0; without <= 2; without++) {
+      put(segment(4), whole);
       fewer(4, without);
       assertEquals(List.of(segment(4)), damage());
       assertEquals(good, salvaged(new ArrayList<>()));
