@@ -229,8 +229,11 @@ class ReaderTest(unittest.TestCase):
         self.assertEqual([1, 2, 3], self.read([1, 2, FileNotFoundError()], [1, 2, 3]))
         self.assertEqual([1, 2, 3], self.read([1, 2, OSError(116, "stale")], [2, 3]))
 
-    def test_goes_on_where_messages_expired(self):
-        self.assertEqual([1, 3], self.read([1, FileNotFoundError()], [3], moves="last_floor"))
+    def test_ends_where_messages_expired_that_it_had_not_given(self):
+        self.assertEqual("damaged", self.read([1, FileNotFoundError()], [3], moves="last_floor"))
+
+    def test_goes_on_where_those_expired_that_it_had_given(self):
+        self.assertEqual([1, 2, 3], self.read([1, 2, FileNotFoundError()], [3], moves="last_floor"))
 
     def test_what_is_gone_for_no_reason(self):
         self.assertRaises(FileNotFoundError, self.read, [1, FileNotFoundError()])
