@@ -36,8 +36,9 @@ import java.util.TreeMap;
 
 /**
  * Looks how a log is doing: by the ends of segments, by records and locks, and by the ends of data
- * files. Reads no messages and judges no leases, and may be a moment old; {@code verify} is for who
- * wants to be sure. A later look reads only what is new. Not thread-safe.
+ * files. Reads no messages and judges no leases, takes the word of segments that no checkpoint
+ * names yet, and may be a moment old; {@code verify} is for who wants to be sure. A later look
+ * reads only what is new. Not thread-safe.
  */
 @CheckReturnValue
 public final class LogSurvey {
