@@ -5,20 +5,18 @@
 
 Prints a line a message: its timestamp, data file, position and payload; with --json an object a
 line, its payload in base64. Checks every digest and checksum on the way, and where the store says
-"leases: required" every signature. Reads from segments what lies behind a checkpoint. Writes
-nothing. Exit code 1 if something is damaged or can't be read, standard output can't be written, or
-there are messages and none of them has a valid witness. So it does if messages expired while it
-read, and what it printed lacks the rest.
+"leases: required" every signature. Reads settled files alone: segments behind a checkpoint, and
+the locks of buckets that records list. Writes nothing. Exit code 1 if something is damaged or can't
+be read, standard output can't be written, or there are messages and none of them has a valid
+witness. So it does if messages expired while it read, and what it printed lacks the rest. Where
+messages were lost before their bucket was closed it prints all others first.
 
 Written from docs/format.md and docs/format-segments.md.
 """
 import base64
-import collections
 import contextlib
-import functools
 import glob
 import hashlib
-import heapq
 import json
 import os
 import re
@@ -34,14 +32,10 @@ NUMBERED = re.compile(r"[0-9]{10}")
 LEASE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,254}")
 SHA256 = re.compile(r"[0-9a-f]{64}")
 SEAL = re.compile(r"([0-9]{10})\.([0-9a-f]{64})")
-LONGEST_BODY = 1 << 26
-ONE_STEP = 1 << 14
 MOST_BUCKETS = 10_000
 LONGEST_TIME = (1 << 63) - 1
 # How long a file of a type may be, first line included, where that is not the first.
-LONGEST = {"": 1 << 16, "record": 1 << 22, "key": 1 << 12, "lock": 1 << 26, "lock-part": 1 << 26, "checkpoint": 1 << 28}
-MOST_OPEN = 128
-MOST_HELD = 1 << 26
+LONGEST = {"": 1 << 16, "record": 1 << 22, "key": 1 << 12, "checkpoint": 1 << 28}
 # The fields of documents that a reader needs.
 FIELDS = {
     "log": {"log": str, "name": str, "created": int},
@@ -49,25 +43,18 @@ FIELDS = {
         "log": str, "number": int, "from": int, "to": int, "previous": str, "trustedKeys": int, "keys": str, "buckets": list,
         "closer": str, "settledAt": int,
     },
-    "lock": {"store": str, "log": str, "start": int, "width": int},
-    "lock-part": {"files": list},
-    "part": {"sha256": str, "files": int},
     "key": {"store": str, "number": int, "publicKey": str, "signedBy": int, "signature": str},
     "node": {"publicKey": str},
     "checkpoint": {"log": str, "number": int, "to": int, "digest": str, "segment": int, "segments": list},
     "floor": {"log": str, "segment": int, "to": int, "record": int, "messages": int},
-    "segment": {"sha256": str, "index": str, "messages": int},
+    "segment": {"digest": str, "messages": int},
     "listed bucket": {"start": int, "lock": str},
-    "locked file": {
-        "name": str, "validLength": int, "messages": int, "first": int, "last": int, "digest": int, "copy": str,
-    },
 }
 # The versions of a type, where there are others than 1; the fields that a version adds.
 VERSIONS = {
     "record": {2: {}},
-    "checkpoint": {2: {}},
+    "checkpoint": {3: {}},
     "key": {1: {}, 2: {"instance": int, "nodes": list}, 3: {"untilMs": int}},
-    "lock": {2: {"files": list}, 3: {"parts": list}},
 }
 SETTINGS = {
     "store": str, "bucketWidthMs": int, "leases": str, "firstKey": str,
@@ -170,7 +157,7 @@ def document(data, path, offset):
 def settings(store):
     path = os.path.join(store, "store.json")
     fields = document(read(path, "settings"), path, 0)
-    check(isinstance(fields, dict) and fields.get("format") == 2, path, 0, "store format 2")
+    check(isinstance(fields, dict) and fields.get("format") == 3, path, 0, "store format 3")
     plain = all(type(v) is str or type(v) is int and NONE <= v <= LONGEST_TIME for v in fields.values())
     check(plain, path, 0, "texts and 64-bit integers")
     text = "".join(f"{k}={v}\n" for k, v in fields.items() if k != "sha256")
@@ -246,8 +233,7 @@ def last_checkpoint(log_dir, log_id):
         check(len(known) == checkpoint["segment"], path, 0, "digests of all segments")
         for segment in known:
             typed(segment, path, FIELDS["segment"])
-            digests = all(SHA256.fullmatch(segment[name]) for name in ("sha256", "index"))
-            check(digests, path, 0, "two SHA-256 of each segment")
+            check(SHA256.fullmatch(segment["digest"]), path, 0, "a SHA-256 of each segment")
             check(segment["messages"] >= 0, path, 0, "a number of messages of each segment")
         check(sum(s["messages"] for s in known) < 1 << 63, path, 0, "messages of all segments that a number holds")
         return checkpoint
@@ -352,230 +338,59 @@ def in_range(record, path, width):
         least = start + 1
 
 
-def possible(locked):
-    """Whether what a lock says of a file does not contradict itself."""
-    with contextlib.suppress(ValueError):
-        valid, copy = locked["validLength"], base64.b64decode(locked["copy"], validate=True)
-        if len(copy) > ONE_STEP or base64.b64encode(copy).decode() != locked["copy"]:
-            return False
-        if valid == 0:
-            return not copy and not any(locked[name] for name in ("messages", "first", "last", "digest"))
-        fits = len(copy) <= valid and 1 <= locked["messages"] <= valid // 16
-        return fits and locked["first"] <= locked["last"] and 0 <= locked["digest"] < 1 << 32
-    return False
+# Settled files
 
 
-class Room:
-    """What is open and in memory of the files of a bucket, of which there may be very many.
+def unpack(data, most):
+    """A block of LZ4, unpacked. Whatever is longer than it may be is cut short, or no block."""
+    out, at = bytearray(), 0
 
-    The others are opened and read again when their turn comes."""
+    def more(n):
+        nonlocal at
+        while n >= 15 and n < most + 15:
+            at += 1
+            n += data[at - 1]
+            if data[at - 1] < 255:
+                break
+        return n
 
-    def __init__(self):
-        self.files = collections.OrderedDict()
-        self.bodies = collections.OrderedDict()
-        self.held = 0
-
-    def file(self, path):
-        if path not in self.files:
-            with there(path):
-                self.files[path] = opened(path)
-            if len(self.files) > MOST_OPEN:
-                self.files.popitem(last=False)[1].close()
-        self.files.move_to_end(path)
-        return self.files[path]
-
-    def hold(self, body, data):
-        self.bodies[body] = data
-        self.held += len(data)
-        while self.held > MOST_HELD and len(self.bodies) > 1:
-            self.drop(next(iter(self.bodies)))
-
-    def drop(self, body):
-        self.held -= len(self.bodies.pop(body, b""))
-
-    def end(self, path):
-        if path in self.files:
-            self.files.pop(path).close()
-
-    def close(self):
-        for path in list(self.files):
-            self.end(path)
+    while len(out) <= most:
+        token = data[at]
+        at += 1
+        n = more(token >> 4)
+        out += data[at : at + n]
+        at += n
+        if at >= len(data):
+            return bytes(out) if at == len(data) and token & 15 == 0 else b""
+        back = data[at] | data[at + 1] << 8
+        at += 2
+        n = more(token & 15) + 4
+        if not 0 < back <= len(out) or len(out) + n > most:
+            return b""
+        match = out[-back:][:n]
+        out += (match * (n // len(match) + 1))[:n]
+    return b""
 
 
-class Body:
-    """The entries of a batch; once they were found right they may be forgotten, and are compared when read again."""
+class SettledFile:
+    """A segment, or the lock of a bucket: number 0. Its blocks are checked when they are read, all else here."""
 
-    def __init__(self, source, offset, length):
-        self.source, self.offset, self.length, self.crc = source, offset, length, None
-        self.get()
-
-    def get(self):
-        room = self.source.room
-        if self not in room.bodies:
-            data = self.source.at(self.offset, self.length)
-            crc = zlib.crc32(data)
-            check(self.crc in (None, crc), self.source.path, self.offset, "the batch that stood here a moment ago")
-            self.crc = crc
-            room.hold(self, data)
-        room.bodies.move_to_end(self)
-        return room.bodies[self]
-
-    def part(self, begin, length):
-        return self.get()[begin : begin + length]
-
-
-class Bytes:
-    """A data file up to its valid length, with the lock's copy laid over its end."""
-
-    def __init__(self, path, valid, copy, room):
+    def __init__(self, path, number, place, digest):
         self.path = path
-        self.room = room
-        self.valid = valid
-        self.copy = copy
-
-    def at(self, offset, length):
-        file = self.room.file(self.path)
-        file.seek(offset)
-        data = bytearray(file.read(length))
-        start = self.valid - len(self.copy)
-        if offset + length > start:
-            low = max(offset, start)
-            if low - offset <= len(data):
-                data[low - offset :] = self.copy[low - start : offset + length - start]
-        return bytes(data)
-
-
-def data_file(path, locked, expected, room):
-    """Yields (timestamp, position, what gives the payload, witnesses) of every message of a file."""
-    with sense(path):
-        yield from frames(path, locked, expected, room)
-    room.end(path)
-
-
-def frames(path, locked, expected, room):
-    _, incarnation = DATA_FILE.fullmatch(locked["name"]).groups()
-    *_, start, width = expected
-    seed = bytes.fromhex(incarnation)
-    limit = locked["validLength"]
-    source = Bytes(path, limit, base64.b64decode(locked["copy"], validate=True), room)
-    digest, first_frame = header(path, source, expected, locked["name"])
-    offset = first_frame
-    witnesses, count, first, last = [], 0, None, None
-    while offset < limit:
-        head = source.at(offset, 20)
-        check(len(head) == 20 and head[:4] == b"BTCH", path, offset, "the head of a batch")
-        length, messages, before, crc = struct.unpack("<IIII", head[4:])
-        check(crc == zlib.crc32(seed + struct.pack("<q", offset) + head[:16]), path, offset, "a head of that checksum")
-        check(before == digest, path, offset, f"digest {digest:08x} before")
-        fits = 0 < length <= LONGEST_BODY and messages > 0 and offset + 20 + length + 48 <= limit
-        check(fits, path, offset, "a batch within the valid length")
-        held = Body(source, offset + 20, length)
-        body = held.get()
-        at = offset + 20 + length
-        trailer = source.at(at, 48)
-        check(len(trailer) == 48 and trailer[:4] == b"ENDB", path, at, "the trailer of a batch")
-        crc, frame, after, steps, total, first_ts, last_ts = struct.unpack("<IqIIqqq", trailer[4:])
-        check(crc == zlib.crc32(seed + struct.pack("<q", at) + trailer[8:]), path, at, "a trailer of that checksum")
-        digest = zlib.crc32(struct.pack("<I", before) + head[:16] + body)
-        check(frame == offset and after == digest, path, offset, f"a batch of digest {after:08x}")
-        begin = 0 if offset == first_frame else offset  # the header is written with the first batch
-        fits = steps == 1 or steps == 0 and at + 48 - begin <= ONE_STEP
-        check(fits, path, at + 20, f"two steps, or one of at most {ONE_STEP} bytes")
-        del body
-        sets = []
-        for kind, value in entries(path, offset + 20, length, held.get):
-            if kind == 2:
-                witnesses.append(value)
-            elif kind == 3:
-                check(all(0 < n <= len(witnesses) for n in value), path, offset, "witnesses that stand before")
-                sets.append([witnesses[n - 1] for n in value])
-            else:
-                number, timestamp, *place = value
-                check(number <= len(sets), path, offset, "a lease set that stands before")
-                check(last is None or timestamp >= last, path, offset, "timestamps that do not decrease")
-                check(start <= timestamp < start + width, path, offset, "a timestamp in the bucket")
-                check(last is not None or timestamp == locked["first"], path, offset, "the first timestamp that the lock says")
-                first = timestamp if first is None else first
-                last = timestamp
-                yield timestamp, count, functools.partial(held.part, *place), sets[number - 1] if number else None
-                count += 1
-                messages -= 1
-        room.drop(held)
-        check(messages == 0, path, offset, "as many messages as the head says")
-        check((total, first_ts, last_ts) == (count, first, last), path, at, "the file's count, first and last timestamp")
-        offset = at + 48
-    check(
-        (count, first, last, digest) == (locked["messages"], locked["first"], locked["last"], locked["digest"]),
-        path,
-        limit,
-        "what the lock says",
-    )
-
-
-def header(path, source, expected, name):
-    data = source.at(0, min(144, source.valid))
-    check(len(data) >= 81 and data[:8] == b"CINCHBAG" and data[8:10] == b"\1\0", path, 0, "the header of a data file")
-    length, crc = struct.unpack("<HI", data[10:16])
-    check(82 <= length <= len(data), path, 10, "the length of the header")
-    check(crc == zlib.crc32(data[:12] + data[16:length]), path, 12, "a header of that checksum")
-    store, log, start, width = expected
-    machine = data[81 : 81 + data[80]].decode("ascii")
-    padded = length == (81 + data[80] + 7) // 8 * 8 and not any(data[81 + data[80] : length])
-    check(padded, path, 81, "zeros behind the name, up to a multiple of 8")
-    same = (
-        data[16:48].hex() == store + log
-        and struct.unpack("<qq", data[64:80]) == (start, width)
-        and f"{machine}-{data[48:64].hex()}.log" == name
-    )
-    check(same, path, 16, "the header of this file")
-    return crc, length
-
-
-def entries(path, base, length, get):
-    """What stands in a body of this length, which is asked for anew before each: it may be forgotten in between."""
-    at = 0
-    while at < length:
-        body = get()
-        check(at + 4 <= len(body), path, base + at, "an entry")
-        word = struct.unpack_from("<I", body, at)[0]
-        kind, n = word >> 28, word & 0xFFFFFFF
-        skip = 16 if kind == 1 else 4
-        check(kind in (1, 2, 3) and at + skip + n <= len(body), path, base + at, "an entry within the body")
-        if kind == 1:
-            value = struct.unpack_from("<Iq", body, at + 4) + (at + skip, n)
-        else:
-            value = body[at + skip : at + skip + n]
-        if kind == 3:
-            check(n % 4 == 0, path, base + at, "a lease set of whole numbers")
-            value = struct.unpack(f"<{n // 4}I", value)
-        del body
-        yield kind, value
-        at += skip + n
-
-
-# Segments
-
-
-class Segment:
-    """A segment, opened and checked as a whole but for its blocks, which are checked when read."""
-
-    def __init__(self, path, number, place, digests):
-        self.path = path
-        try:
+        self.holes = []
+        with there(path):
             self.file = opened(path)
-        except FileNotFoundError:
-            raise Damaged(f"{path}: there is no segment {number}, and a checkpoint names it") from None
         with sense(path):
-            self.begin(path, number, place, digests)
+            self.begin(path, number, place, digest)
 
-    def begin(self, path, number, place, digests):
-        head = self.head = self.at(0, 128)
-        check(len(head) == 128 and head[:12] == b"CINCHSEG\1\0\x80\0", path, 0, "the header of a segment")
+    def begin(self, path, number, place, expected):
+        head = self.at(0, 128)
+        check(len(head) == 128 and head[:12] == b"CINCHSEG\2\0\x80\0", path, 0, "the header of a settled file")
         crc, *fields = struct.unpack("<I16s16sqqqqq32sq", head[12:])
         self.seed = zlib.crc32(head[:12] + head[16:])
         check(crc == self.seed, path, 12, "a header of that checksum")
         store, log, n, self.first, self.last, self.start, self.to, digest, width = fields
-        check((store.hex(), log.hex(), width, n) == (*place, number), path, 16, "the header of this segment")
+        check((store.hex(), log.hex(), width, n) == (*place, number), path, 16, "the header of this file")
         self.digest = digest.hex()
         self.width = width
         end = os.fstat(self.file.fileno()).st_size - 44
@@ -584,24 +399,21 @@ class Segment:
         magic, offset, length, self.messages, self.buckets, crc = struct.unpack("<8sqqqqI", trailer)
         sound = magic == b"CINCHEND" and crc == zlib.crc32(struct.pack("<I", self.seed) + trailer[:40])
         check(sound and offset + length == end, path, end, "a trailer of that checksum")
-        self.whole = hashlib.sha256()
         index = self.block(b"SEGI", length, offset)
-        self.tail = self.at(offset, length) + trailer
-        opened_by = sha256(head + self.tail)
-        self.expected = digests["sha256"]
-        check(digests["messages"] == self.messages, path, end + 24, "as many messages as the checkpoint says")
-        check(digests["index"] == opened_by, path, 0, f"header, index and trailer of SHA-256 {digests['index']}")
-        check(len(index) % 24 == 0, path, offset, "index entries")
-        self.blocks = list(struct.iter_unpack("<4sIqq", index))
+        digest_here = sha256(head + self.at(offset, length) + trailer)
+        check(digest_here == expected, path, 0, f"header, index and trailer of SHA-256 {expected}")
+        check(len(index) % 28 == 0, path, offset, "index entries")
+        self.blocks = list(struct.iter_unpack("<4sIqqI", index))
         self.end = offset
-        ranges = 1 <= self.first <= self.last and self.start < self.to
-        check(ranges, path, 48, "ranges that are not empty")
+        lock = (self.first, self.last, self.to, any(digest)) == (0, 0, self.start + width, False)
+        sound = 1 <= self.first <= self.last and self.start < self.to if number else lock
+        check(sound, path, 48, "ranges that are not empty" if number else "the range of a bucket, and no records")
         self.check_order()
 
     def check_order(self):
         """That leases stand right before messages, and are of their time; and buckets ascend."""
         bucket = None
-        for (kind, *_, time_), (after, *_, time_after) in zip(self.blocks, self.blocks[1:] + [(b"", 0, 0, 0)]):
+        for (kind, *_, time_, _), (after, *_, time_after, _) in zip(self.blocks, self.blocks[1:] + [(b"", 0, 0, 0, 0)]):
             if kind == b"SEGB":
                 check(bucket is None or time_ > bucket, self.path, self.end, "buckets in ascending order")
                 bucket = time_
@@ -612,15 +424,22 @@ class Segment:
         self.file.seek(offset)
         return self.file.read(length)
 
-    def block(self, kind, length, offset):
+    def block(self, kind, length, offset, indexed=None):
+        """The body of a block, unpacked."""
         data = self.at(offset, length)
-        check(len(data) == length >= 12 and data[:4] == kind, self.path, offset, f"a block of {length} bytes")
-        n, crc = struct.unpack("<II", data[4:12])
-        check(n == length - 12, self.path, offset, f"a body of {length - 12} bytes")
-        computed = zlib.crc32(struct.pack("<Iq", self.seed, offset) + data[:8] + data[12:])
+        check(len(data) == length >= 16 and data[:4] == kind, self.path, offset, f"a block of {length} bytes")
+        n, how, crc = struct.unpack("<III", data[4:16])
+        check(n == length - 16, self.path, offset, f"a body of {length - 16} bytes")
+        computed = zlib.crc32(struct.pack("<Iq", self.seed, offset) + data[:12] + data[16:])
         check(crc == computed, self.path, offset, "a block of that checksum")
-        self.whole.update(data)
-        return data[12:]
+        check(indexed in (None, crc), self.path, offset, "the block of which the index has the checksum")
+        body, unpacked = data[16:], how & 0xFFFFFFF
+        if how >> 28 == 1:
+            check(unpacked <= 255 * n, self.path, offset, "a body that can be packed so")
+            with contextlib.suppress(IndexError):
+                body = unpack(body, unpacked)
+        check(how >> 28 < 2 and len(body) == unpacked, self.path, offset, f"{unpacked} bytes, as they are or packed")
+        return body
 
     def read(self):
         """Yields (timestamp, file name, position, payload, witnesses, number of trusted keys)."""
@@ -628,35 +447,31 @@ class Segment:
             yield from self.checked()
 
     def checked(self):
-        self.whole = hashlib.sha256(self.head)
         next_offset, before, buckets, total = 128, NONE, 0, 0
         left = []
-        for kind, length, offset, time_ in self.blocks:
+        for kind, length, offset, time_, crc in self.blocks:
             check(offset == next_offset and time_ >= before, self.path, self.end, "an index of blocks in order")
             next_offset, before = offset + length, time_
-            body = self.block(kind, length, offset)
+            body = self.block(kind, length, offset, crc)
             check(kind == b"SEGB" or buckets > 0, self.path, offset, "a bucket first")
             if kind == b"SEGB":
                 check(not any(left), self.path, offset, "all messages of the bucket before")
-                keys, names, left = self.bucket(body, offset, time_)
+                keys, names, left, holes = self.bucket(body, offset, time_)
                 start = time_
                 positions, witnesses, sets, key = [0] * len(names), [], [], None
                 buckets += 1
             elif kind == b"SEGL":
-                for entry, value in entries(self.path, offset + 12, len(body), lambda: body):
-                    check(entry != 1, self.path, offset, "no message among the leases")
-                    if entry == 2:
-                        witnesses.append(value)
-                    else:
-                        check(all(0 < n <= len(witnesses) for n in value), self.path, offset, "known witnesses")
-                        sets.append([witnesses[n - 1] for n in value])
+                self.leases(body, offset, witnesses, sets)
             else:
                 check(kind == b"SEGM", self.path, offset, "a block of a known kind")
-                first = len(body) >= 28 and struct.unpack_from("<q", body, 12)[0] == time_
+                first = len(body) > 8 and struct.unpack_from("<q", body)[0] == time_
                 check(first, self.path, offset, f"a first message of the time {time_}")
                 for file, number, timestamp, position, payload in self.texts(body, offset):
                     known = file < len(names) and number <= len(sets)
-                    check(known and position == positions[file], self.path, offset, "the next message of a file")
+                    check(known, self.path, offset, "a known data file and lease set")
+                    while position > positions[file] and holes[file]:
+                        positions[file] += max(0, holes[file].pop(0))
+                    check(position == positions[file], self.path, offset, "the next message of a file")
                     check(key is None or key < (timestamp, file, position), self.path, offset, "the total order")
                     check(start <= timestamp < start + self.width, self.path, offset, "a timestamp in the bucket")
                     key = timestamp, file, position
@@ -666,33 +481,78 @@ class Segment:
                     yield timestamp, names[file], position, payload, sets[number - 1] if number else None, keys
         check(next_offset == self.end and not any(left), self.path, self.end, "all messages of the last bucket")
         check((total, buckets) == (self.messages, self.buckets), self.path, self.end, "as many as the trailer says")
-        self.whole.update(self.tail)
-        check(self.expected == self.whole.hexdigest(), self.path, 0, f"SHA-256 {self.expected}")
+        check(self.first > 0 or buckets == 1, self.path, self.end, "one bucket in a lock")
 
     def bucket(self, body, offset, time_):
-        """How many keys apply; the names of the data files, and how many messages each has."""
-        start, _, keys, count = struct.unpack_from("<qqII", body)
+        """How many keys apply; the names of the data files, how many messages each has, and how many its holes miss."""
+        check(len(body) >= 28, self.path, offset, "a bucket")
+        start, _, keys, count, holes = struct.unpack_from("<qqIII", body)
         check(start == time_, self.path, offset, f"the bucket {time_}")
-        at, names, messages = 24, [], []
+        here = self.start <= start < self.to and start % self.width == 0
+        check(here, self.path, offset, "a bucket in the range of the file")
+        at, names, valids, messages = 28, [], [], []
         for _ in range(count):
             check(at + 17 <= len(body), self.path, offset, f"{count} data files")
             valid, n, length = struct.unpack_from("<qqB", body, at)
             fits = 1 <= n <= valid // 16 if valid else n == 0
             check(valid >= 0 and fits, self.path, offset, "a length and a number of messages that fit together")
-            names.append(body[at + 17 : at + 17 + length].decode("ascii", "replace"))
+            name = body[at + 17 : at + 17 + length].decode("ascii", "replace")
+            named = DATA_FILE.fullmatch(name) and not name.startswith("tmp-") and name > (names[-1] if names else "")
+            check(named, self.path, offset, "names of data files, ascending")
+            names.append(name)
+            valids.append(valid)
             messages.append(n)
             at += 17 + length
-        check(at == len(body), self.path, offset, f"{count} data files and nothing else")
-        return keys, names, messages
+        check(at + 28 * holes == len(body), self.path, offset, f"{count} data files, {holes} holes and nothing else")
+        missing, before = [[] for _ in names], (-1, 0)
+        for file, begin, end, n in struct.iter_unpack("<Iqqq", body[at:]):
+            ascending = file < count and (file, begin) >= (max(before[0], 0), before[1] if file == before[0] else 0)
+            check(ascending and begin < end, self.path, offset, "holes, ascending")
+            fits = n >= 0 and end <= valids[file] or n == -1 and begin >= valids[file]
+            check(fits, self.path, offset, "a hole that says what is missing, or behind the end of a file")
+            missing[file].append(n)
+            self.holes.append((start, names[file], begin, end, n))
+            before = file, end
+        return keys, names, messages, missing
 
-    def texts(self, body, offset):
+    def leases(self, body, offset, witnesses, sets):
+        """Adds the witnesses of a block, and the lease sets."""
         at = 0
         while at < len(body):
-            check(at + 28 <= len(body), self.path, offset, "a message within its block")
-            n, file, number, timestamp, position = struct.unpack_from("<IIIqq", body, at)
-            check(at + 28 + n <= len(body), self.path, offset, "a message within its block")
-            yield file, number, timestamp, position, body[at + 28 : at + 28 + n]
-            at += 28 + n
+            word = struct.unpack_from("<I", body, at)[0]
+            kind, n = word >> 28, word & 0xFFFFFFF
+            value = body[at + 4 : at + 4 + n]
+            fits = kind in (2, 3) and len(value) == n and (kind == 2 or n % 4 == 0)
+            check(fits, self.path, offset + 16 + at, "a witness or a lease set within the block")
+            if kind == 2:
+                witnesses.append(value)
+            else:
+                numbers = struct.unpack(f"<{n // 4}I", value)
+                check(all(0 < n <= len(witnesses) for n in numbers), self.path, offset, "known witnesses")
+                sets.append([witnesses[n - 1] for n in numbers])
+            at += 4 + n
+
+    def texts(self, body, offset):
+        at, timestamp = 8, struct.unpack_from("<q", body)[0]
+        while at < len(body):
+            head = []
+            for most in (1 << 31, 1 << 31, 1 << 31, 1 << 64, 1 << 63):
+                n, shift = 0, 0
+                while True:
+                    check(at < len(body) and shift < 64, self.path, offset, "a message within its block")
+                    byte = body[at]
+                    at += 1
+                    n |= (byte & 127) << shift
+                    shift += 7
+                    if byte < 128:
+                        break
+                check(n < most, self.path, offset, "a number that can be")
+                head.append(n)
+            n, file, number, later, position = head
+            timestamp += later
+            check(at + n <= len(body) and timestamp < 1 << 63, self.path, offset, "a message within its block")
+            yield file, number, timestamp, position, body[at : at + n]
+            at += n
 
     def close(self):
         self.file.close()
@@ -972,25 +832,7 @@ def ed25519(key, message, signature):
     return (left[0] * right[2] - right[0] * left[2]) % P == 0 and (left[1] * right[2] - right[1] * left[2]) % P == 0
 
 
-# Messages in order
-
-
-def merged(files):
-    """The messages of some files by (timestamp, name, position): each file is begun when its first message's turn comes.
-
-    Takes (first timestamp, name, messages) of each."""
-    waiting = sorted(files, key=lambda file: file[:2], reverse=True)
-    heap = []
-    while waiting or heap:
-        if waiting and (not heap or waiting[-1][:2] < heap[0][:2]):
-            _, name, messages = waiting.pop()
-        else:
-            timestamp, name, position, payload, under, messages = heapq.heappop(heap)
-            yield timestamp, name, position, payload(), under
-        following = next(messages, None)
-        if following:
-            timestamp, position, payload, under = following
-            heapq.heappush(heap, (timestamp, name, position, payload, under, messages))
+# The messages of a log
 
 
 class Log:
@@ -1001,15 +843,24 @@ class Log:
             raise Damaged(f"{self.directory}: the log was removed")
         self.id = identity(store, name)
         self.width = self.settings["bucketWidthMs"] * 1_000_000
+        self.place = (self.settings["store"], self.id, self.width)
         off = sum(self.settings[name] for name in ("clockAheadMs", "clockBehindMs", "timestampDistanceMs"))
         self.ahead = (off + 1_000) * 1_000_000  # how far ahead a watermark may be (rule L2)
         self.store = store
         self.keys = None
         self.known = {}
         self.passed = self.ignored = 0
+        self.lost = {}
 
     def messages(self):
-        """Yields (timestamp, file name, position, payload, name and correlation of each lease) in the total order."""
+        """Yields (timestamp, file name, position, payload, name and correlation of each lease) in the total order.
+
+        That messages were lost before their bucket was closed is told when all others were given."""
+        yield from self.in_order()
+        if self.lost:
+            raise Damaged("\n".join(self.lost))
+
+    def in_order(self):
         last = began = None
         given = 0
         while True:
@@ -1075,7 +926,6 @@ class Log:
 
     def retired(self, checkpoint, floor, after):
         """What the segments behind a checkpoint have, from the one on where a message stands."""
-        place = (self.settings["store"], self.id, self.width)
         before = (0, NONE)
         expired = 0
         if floor:
@@ -1085,66 +935,36 @@ class Log:
             check(floor["messages"] == counted, self.directory, 0, f"a floor of {counted} messages")
         for number in range(expired + 1, checkpoint["segment"] + 1):
             path = numbered(os.path.join(self.directory, "segments"), number)
-            segment = Segment(path, number, place, checkpoint["segments"][number - 1])
-            try:
-                check((segment.first, segment.start) == (before[0] + 1, before[1]), path, 56, "to follow the one before")
-                before = (segment.last, segment.to)
-                if after is None or segment.to > after[0]:
-                    for timestamp, name, position, payload, under, keys in segment.read():
-                        yield from self.existing(timestamp, name, position, payload, under, keys)
-                if number == checkpoint["segment"]:
-                    end = (checkpoint["number"], checkpoint["to"], checkpoint["digest"])
-                    check((*before, segment.digest) == end, path, 64, "to end with the checkpoint's record")
-            finally:
-                segment.close()
+            known = checkpoint["segments"][number - 1]
+            segment = SettledFile(path, number, self.place, known["digest"])
+            check((segment.first, segment.start) == (before[0] + 1, before[1]), path, 56, "to follow the one before")
+            check(segment.messages == known["messages"], path, 0, f"{known['messages']} messages")
+            before = (segment.last, segment.to)
+            if after is None or segment.to > after[0]:
+                yield from self.settled(segment, None)
+            if number == checkpoint["segment"]:
+                end = (checkpoint["number"], checkpoint["to"], checkpoint["digest"])
+                check((*before, segment.digest) == end, path, 64, "to end with the checkpoint's record")
 
     def bucket(self, record, listed):
-        start, width = listed["start"], self.width
-        levels = [time_name(start // (width * n) * (width * n)) for n in (65536, 256, 1)]
-        directory = os.path.join(self.directory, "buckets", *levels)
-        path = os.path.join(directory, "lock")
-        with there(path):
-            lock, digest = envelope(path, "lock")
-        check(digest == listed["lock"], path, 0, "SHA-256 " + listed["lock"])
-        place = (self.settings["store"], self.id, start, width)
-        check((lock["store"], lock["log"], lock["start"], lock["width"]) == place, path, 0, "the lock of this bucket")
-        name = ""
-        locked = lock["files"] if lock["version"] < 3 else self.parts(directory, lock["parts"], path)
-        for f in locked:
-            typed(f, path, FIELDS["locked file"])
-            named = DATA_FILE.fullmatch(f["name"]) and not f["name"].startswith("tmp-")
-            check(named and f["name"] > name, path, 0, "names of data files, ascending")
-            check(possible(f), path, 0, f"what fits together of {f['name']}")
-            name = f["name"]
-        room = Room()
-        files = [
-            (f["first"], f["name"], data_file(os.path.join(directory, f["name"]), f, place, room))
-            for f in locked
-            if f["validLength"] > 0
-        ]
-        try:
-            for timestamp, name, position, payload, under in merged(files):
-                yield from self.existing(timestamp, name, position, payload, under, record["trustedKeys"])
-        finally:
-            room.close()
+        path = os.path.join(self.directory_of(listed["start"]), "lock")
+        lock = SettledFile(path, 0, self.place, listed["lock"])
+        check(lock.start == listed["start"], lock.path, 72, "the lock of this bucket")
+        return self.settled(lock, record["trustedKeys"])
 
-    @staticmethod
-    def parts(directory, parts, lock):
-        """The list of files of a lock, where it stands in parts."""
-        check(parts, lock, 0, "parts")
-        files = []
-        for part in parts:
-            typed(part, lock, FIELDS["part"])
-            check(SHA256.fullmatch(part["sha256"]), lock, 0, "the SHA-256 of a part")
-            path = os.path.join(directory, "lock-" + part["sha256"])
-            try:
-                listed, digest = envelope(path, "lock-part")
-            except FileNotFoundError:
-                raise Damaged(f"{path}: damaged: expected a part of the lock, found no file") from None
-            check(digest == part["sha256"], path, 0, "SHA-256 " + part["sha256"])
-            check(len(listed["files"]) == part["files"] > 0, path, 0, f"{part['files']} data files")
-            files += listed["files"]
-        return files
+    def directory_of(self, start):
+        levels = [time_name(start // (self.width * n) * (self.width * n)) for n in (65536, 256, 1)]
+        return os.path.join(self.directory, "buckets", *levels)
+
+    def settled(self, file, keys):
+        """The messages of a settled file; where a record says how many keys count, it is that many."""
+        with contextlib.closing(file):
+            for timestamp, name, position, payload, under, counted in file.read():
+                yield from self.existing(timestamp, name, position, payload, under, counted if keys is None else keys)
+            for start, name, begin, end, n in file.holes:
+                path = os.path.join(self.directory_of(start), name)
+                many = "an unknown number of" if n < 0 else n
+                self.lost[f"{path}: damaged at byte {begin}: expected batches up to byte {end}, with {many} messages"] = True
 
     def existing(self, timestamp, name, position, payload, under, keys):
         """The message, if it exists."""

@@ -38,8 +38,8 @@ begun=$EPOCHREALTIME
 "$cinch" append --log whole --lease whole --resume "$work/input" 2>"$work/said"
 echo "append: $plain s; append --resume, from the start: $(seconds "$begun") s"
 
-# Bytes that a log has.
-size() { echo $(($(du -sb "$CINCH_STORE/logs/$1/buckets" 2>/dev/null | cut -f 1))); }
+# Bytes that a log has in data files, which nobody removes here.
+size() { echo $(($(du -sb --exclude=lock "$CINCH_STORE/logs/$1/buckets" 2>/dev/null | cut -f 1))); }
 
 job() { exec "$cinch" append --log jobs --lease job/1 --lease-for 5s --wait 1m --resume "$work/input" 2>"$work/said"; }
 for ((i = 1; i <= kills; i++)); do

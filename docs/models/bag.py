@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Appending, closing and the horizon: sections 2 to 4 of the protocol on one bucket. It came with the design.
 
-Writers append batches, closers advance the horizon past the bucket, one file operation at a time. The file server is
-linearizable; there is no clock and no chmod, so what holds here holds for superusers and for closers that own nothing. Torn
-writes are in two_step_batch.py, what is removed later in retention.py.
+Writers append batches, closers advance the horizon past the bucket, one file operation at a time. A lock holds the messages, and
+anybody deletes data files once a record lists the bucket. The file server is linearizable; there is no clock and no chmod, so
+what holds here holds for superusers and for closers that own nothing. Torn and damaged files, and what is durable, are in
+torn_files.py; what is removed later is in retention.py.
 
 Checked: nobody is told COMMITTED for a batch that the horizon does not cover, nor REJECTED for one that it does.
 """
@@ -13,7 +14,7 @@ from explorer import main
 
 MUTATIONS = {
     "no-prelock": ("a closer does not set the prelock before it lists the bucket", None),
-    "sizes-before-prelock": ("a closer lists and measures first and sets the prelock then", None),
+    "sizes-before-prelock": ("a closer lists and reads first and sets the prelock then", None),
     "looks-before-the-write": ("a writer looks at the prelock before its write and not after it", None),
     "looks-once": ("a writer looks at the prelock after its first batch only", None),
     "no-look-at-the-horizon": ("a writer does not look at intents and records", None),
@@ -22,7 +23,11 @@ MUTATIONS = {
     "no-intent": ("a closer lists the tree without announcing the advance first", None),
     "intent-after-listing": ("a closer announces the advance after listing the tree", None),
     "intent-removed-early": ("a closer removes its intent before it links the record", None),
-    "helper-trusts-itself": ("who lost the race for a lock believes its own measurement", None),
+    "deletes-before-the-record": ("data files go once there is a lock", "the lock has the messages, and a record can name no other"),
+    "deletes-before-the-lock": ("data files go once the prelock is set", None),
+    "verdict-from-the-file": ("a writer reads its verdict from its data file", None),
+    "gone-is-empty": ("a closer takes a file that is gone for empty", "there is a lock by then, and the first one wins"),
+    "helper-trusts-itself": ("who lost the race for a lock believes what it read itself", None),
 }
 
 BOUNDS = {
@@ -31,11 +36,12 @@ BOUNDS = {
     "large": dict(writers=3, closers=2, batches=2),
 }
 
-# files: each writer's length, or None. lock and record: lengths as measured; a record may say "absent"
+# files: each writer's length, None, or "gone". lock and record: lengths as read; a record may say "absent"
 State = namedtuple("State", "there prelock files lock intents record writers closers")
 # written: batches. passed: the horizon. told: verdicts of batches 1, 2, …. help: the advance that it makes for a verdict
 Writer = namedtuple("Writer", "pc written passed told help")
 ABSENT = "absent"
+GONE = "gone"
 ADVANCE = ("intent", None)
 
 
@@ -68,6 +74,15 @@ class Bag:
             for label, after, me in self.advance_steps(s, closer, self.writers + i):
                 yield "closer %d %s" % (i, label), after._replace(closers=s.closers[:i] + (me,) + s.closers[i + 1:])
 
+        # rule R0
+        early = (
+            "deletes-before-the-record" in self.broken and s.lock is not None
+            or "deletes-before-the-lock" in self.broken and s.prelock)
+        if s.record not in (None, ABSENT) or early:
+            for i, n in enumerate(s.files):
+                if n not in (None, GONE):
+                    yield "data file %d is deleted" % i, s._replace(files=s.files[:i] + (GONE,) + s.files[i + 1:])
+
     def advance_steps(self, s, advance, me):
         pc, content = advance
         if pc in ("intent", "tree") and s.record is not None:
@@ -87,11 +102,16 @@ class Bag:
         elif pc == "prelock":
             yield "sets the prelock", s._replace(prelock=True), ("lock" if "sizes-before-prelock" in self.broken else "list", content)
         elif pc == "list":
-            yield "lists the bucket", s, ("measure", tuple(None if n is None else "?" for n in s.files))
-        elif pc == "measure":
+            yield "lists the bucket", s, ("read", tuple(None if n in (None, GONE) else "?" for n in s.files))
+        elif pc == "read":
             if "?" in content:
                 i = content.index("?")
-                yield "measures file %d: %d" % (i, s.files[i]), s, (pc, content[:i] + (s.files[i],) + content[i + 1:])
+                if s.files[i] == GONE and s.lock is not None and "gone-is-empty" not in self.broken:
+                    yield "finds file %d gone, and reads the lock" % i, s, ("record", s.lock)
+                elif s.files[i] == GONE:
+                    yield "finds file %d gone" % i, s, (pc, content[:i] + (None,) + content[i + 1:])
+                else:
+                    yield "reads file %d: %d" % (i, s.files[i]), s, (pc, content[:i] + (s.files[i],) + content[i + 1:])
             else:
                 yield "prepares a lock", s, ("prelock" if "sizes-before-prelock" in self.broken else "lock", content)
         elif pc == "lock":
@@ -125,8 +145,9 @@ class Bag:
         elif me.pc == "early-look":
             yield "looks at the prelock", s, me._replace(pc="end" if s.prelock else "write")
         elif me.pc == "write":
-            files = s.files[:i] + (s.files[i] + 1,) + s.files[i + 1:]
-            yield "writes", s._replace(files=files), me._replace(pc="prelock", written=me.written + 1)
+            gone = s.files[i] == GONE
+            files = s.files if gone else s.files[:i] + (s.files[i] + 1,) + s.files[i + 1:]
+            yield "writes into nothing" if gone else "writes", s._replace(files=files), me._replace(pc="prelock", written=me.written + 1)
         elif me.pc == "prelock":
             if s.prelock and not early and not ("looks-once" in self.broken and me.written > 1):
                 yield "finds the prelock set", s, resolve
@@ -145,7 +166,8 @@ class Bag:
             yield "finds none", s, me._replace(pc=last)
         elif me.pc == "help" and me.help[0] == "done":
             outcome = me.help[1] if "helper-trusts-itself" in self.broken and me.help[1] is not None else s.record
-            yield tell(self.covers(outcome, i, me.written))
+            in_file = s.files[i] != GONE and s.files[i] >= me.written
+            yield tell(in_file if "verdict-from-the-file" in self.broken else self.covers(outcome, i, me.written))
         elif me.pc == "help":
             for label, after, advance in self.advance_steps(s, me.help, self.closers + self.writers + i):
                 yield "helps: " + label, after, me._replace(help=advance)

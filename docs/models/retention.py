@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Retention: rules R1 to R3 and H1, for everyone who may sleep while a bucket is retired.
+"""Retention: rules R0 to R3 and H1, for everyone who may sleep while a bucket is retired.
 
 One bucket, settled by record 1; record 2 follows, a segment covers both, and a checkpoint of number 2 retires the bucket and
-record 1. Writers, closers, retention, which may crash anywhere and begin again, and a reader run one file operation at a time.
-Each may sleep anywhere: with an open file whose name was removed, before a link of a lock or record whose name was removed,
-before it makes the directory and a prelock again. Inode numbers and change times are used again, but never both at once. The
-file server is linearizable; there is no clock and no chmod.
+record 1. A lock holds the messages of its bucket, so data files may go as soon as the record lists it. Writers, closers,
+retention, which may crash anywhere and begin again, and a reader run one file operation at a time. Each may sleep anywhere: with
+an open file whose name was removed, before a link of a lock or record whose name was removed, before it makes the directory and
+a prelock again. Inode numbers and change times are used again, but never both at once. The file server is linearizable; there is
+no clock and no chmod.
 
 Checked: COMMITTED is told for what the settled answer has, REJECTED for what it has not, all readers get that answer, a live
 reader finds what was COMMITTED before it began, and the horizon is where an advance that is done was to bring it.
@@ -14,7 +15,7 @@ from collections import namedtuple
 
 from explorer import main
 
-UNREAD = "whoever reads the files of a retired bucket looks at the checkpoint after it, or has the lock's digest"
+UNREAD = "whoever reads what a retired bucket holds looks at the checkpoint after it, or has the lock's digest"
 MUTATIONS = {
     "any-prelock-will-do": ("a writer does not ask for the same prelock as when it entered", None),
     "inode-alone": ("a writer compares the prelock's file key and not its change time", None),
@@ -25,6 +26,7 @@ MUTATIONS = {
     "no-look-after-link": ("what a sleeper linked below a checkpoint counts", None),
     "no-look-in-verdict": ("a verdict is read without a look at the checkpoint", None),
     "live-looks-early": ("a live reader looks at the checkpoint before it lists the bucket, and not after it", None),
+    "live-looks-for-checkpoints": ("a live reader looks for a checkpoint after it lists the bucket, and not for a record", None),
     "no-digest": ("a lock is believed whose digest the record does not state", None),
     "lock-before-data": ("lock and prelock are removed before the data files", UNREAD),
     "prelock-before-data": ("the prelock is removed before the data files", UNREAD),
@@ -43,7 +45,7 @@ BOUNDS = {
 # horizon: how far the chain really reaches; the bucket ends at 1, closers advance to 2
 # told: (writer, batch, whether COMMITTED)
 State = namedtuple("State", "bucket intents record truth horizon segment checkpoint gc processes other told wrong")
-# prelock: None or (inode, change time, set?). files: the length of each writer's, or None. lock: None or files as measured
+# prelock: None or (inode, change time, set?). files: the length of each writer's, or None. lock: None or how much of each file it holds
 Bucket = namedtuple("Bucket", "prelock files lock temporary")
 # batch: the one it is at. entered: the prelock then. passed: the horizon. help: (pc, ...) of an advance
 Writer = namedtuple("Writer", "pc batch entered passed help")
@@ -93,7 +95,13 @@ class Retention:
             return
         yield from self.gc_steps(s)
         if s.record is not None and s.segment is None and not s.checkpoint:
-            yield "a segment is published", s._replace(segment=s.record[1])
+            content = s.record[1]
+            if content == ABSENT or s.bucket and s.bucket.lock == content:
+                yield "a segment is made of the lock", s._replace(segment=content)
+        if s.bucket and s.truth not in (None, ABSENT):
+            for w, n in enumerate(s.bucket.files):
+                if n is not None:
+                    yield "data file %d goes" % w, s._replace(bucket=self.with_file(s.bucket, w, None))
         for i, it in enumerate(s.processes):
             if i < 2:
                 steps, name = self.writer_steps(s, i, it), "writer"
@@ -291,10 +299,7 @@ class Retention:
             yield answer(settled) if s.checkpoint or settled == ABSENT else ("sees no checkpoint", s, ("lock", settled))
         elif pc == "lock":
             there = bucket is not None and bucket.lock == me[1]
-            yield "reads the lock", s, ("data", me[1]) if there else ("again",)
-        elif pc == "data":
-            whole = bucket is not None and all((have or 0) >= (n or 0) for have, n in zip(bucket.files, me[1]))
-            yield answer(me[1]) if whole else ("finds no data", s, ("again",))
+            yield answer(me[1]) if there else ("does not find the lock", s, ("again",))
         elif pc == "again":
             yield answer(s.segment if s.checkpoint else None)
 
@@ -304,8 +309,12 @@ class Retention:
         early = "live-looks-early" in self.broken
 
         def gone():
-            wrong = None if s.checkpoint else "a live read fails"
+            wrong = None if s.truth is not None else "a live read fails"
             return "finds a name missing", s._replace(wrong=wrong), ("live tip", me[1])
+
+        def deliver(found):
+            missed = [d for d in me[1] if not self.covers(found, *d)]
+            return "reads", s._replace(wrong="a live reader misses %s" % missed if missed else None), ("end",)
 
         if pc == "begin":
             due = frozenset((writer, batch) for writer, batch, committed in s.told if committed)
@@ -316,24 +325,24 @@ class Retention:
         elif pc == "live tree":
             yield "lists the tree", s, ("live early" if early else "live lock" if bucket else "live look", me[1], NO_FILES)
         elif pc == "live early":
-            again = s.checkpoint or bucket is None
-            yield "looks at the checkpoint", s, ("live tip", me[1]) if again else ("live lock", me[1], None)
-        elif bucket is None and pc != "live look":
+            yield "looks at the chain", s, ("live tip" if s.truth is not None or bucket is None else "live lock", me[1])
+        elif pc == "live look":
+            moved = s.checkpoint if "live-looks-for-checkpoints" in self.broken else s.truth is not None
+            yield "looks at the chain", s, ("live tip", me[1]) if moved else ("live data", *me[1:])
+        elif pc == "live data" and me[2] == NO_FILES or len(me) > 3:
+            yield deliver(me[2])
+        elif bucket is None:
             yield gone()
         elif pc == "live lock":
             found = "live data" if early else "live look"
-            yield "looks for a lock", s, (found, me[1], bucket.lock) if bucket.lock else ("live list", me[1], None)
+            yield "looks for a lock", s, (found, me[1], bucket.lock, "held") if bucket.lock else ("live list", me[1])
         elif pc == "live list":
             there = tuple(None if n is None else 0 for n in bucket.files)
             yield "lists the bucket", s, ("live data" if early else "live look", me[1], there)
-        elif pc == "live look":
-            yield "looks at the checkpoint", s, ("live tip", me[1]) if s.checkpoint else ("live data", me[1], me[2])
-        elif any(n is not None and (have is None or have < n) for have, n in zip(bucket.files, me[2])):
+        elif any(n is not None and have is None for have, n in zip(bucket.files, me[2])):
             yield gone()
         else:
-            found = tuple(None if n is None else have for have, n in zip(bucket.files, me[2]))
-            missed = [d for d in me[1] if not self.covers(found, *d)]
-            yield "reads", s._replace(wrong="a live reader misses %s" % missed if missed else None), ("end",)
+            yield deliver(tuple(None if n is None else have for have, n in zip(bucket.files, me[2])))
 
 
 if __name__ == "__main__":

@@ -235,7 +235,7 @@ class Writer:
     def message(self, number):
         size = self.rng.choice((0, 5, 40, 40, 200, 1000))
         if self.rng.random() < self.large:
-            size = self.rng.randrange(16_400, 60_000)  # such a batch goes in two steps
+            size = self.rng.randrange(16_400, 60_000)  # so long that a fault may leave half of it
         filler = bytes(self.rng.choices(self.ALPHABET, k=size))
         return f"{self.log} {self.name} {number:06d} ".encode() + filler
 

@@ -14,7 +14,7 @@ FAULTS = ("kill", "late", "stop", "enospc", "eio", "eacces", "edquot", "erofs", 
 MOST = 2000  # no command here has so many operations
 FEWEST = 3  # whoever meets fewer has tested nothing
 RETRIES = 8  # of a run that was refused before it came so far
-LARGE = 0.2  # of the messages: enough for batches in two steps
+LARGE = 0.2  # of the messages: enough for batches that are torn
 HANGS = 120  # seconds
 SHARES = {"lease": 3}  # of the time, where others have 1: who waits for the lease of the one before takes longer
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Every kind of violation is made once, and the referee must name it. Run: python3 referee_test.py"""
 import base64
+import glob
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -272,12 +274,17 @@ class RefereeTest(unittest.TestCase):
         expected = os.path.join(HERE, "..", "..", "docs", "vectors", "expected.jsonl")
         with open(expected, encoding="utf-8") as f:
             messages = [json.loads(line) for line in f]
-        done = subprocess.run(
-            [sys.executable, os.path.join(HERE, "referee.py"), "--store", STORE, "--log", "jobs", "--json"],
-            capture_output=True, text=True, check=False,
-        )
+        with tempfile.TemporaryDirectory() as directory:
+            store = shutil.copytree(STORE, os.path.join(directory, "store"))
+            command = [sys.executable, os.path.join(HERE, "referee.py"), "--store", store, "--log", "jobs", "--json", "--tries", "1"]
+            lost = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.assertEqual(lost.returncode, 4, lost.stdout + lost.stderr)
+            self.assertIn("damaged at byte", lost.stderr)
+            for path in glob.glob(os.path.join(store, "logs", "jobs", "horizon", "records", "*", "0000000002*")):
+                os.remove(path)  # which lists the bucket with the hole
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(json.loads(done.stdout)["settled"], len(messages))
+        self.assertEqual(json.loads(done.stdout)["settled"], len(messages) // 2)
 
 
 class LeasesTest(unittest.TestCase):

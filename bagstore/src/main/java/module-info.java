@@ -15,6 +15,8 @@ module dev.cinch.bag {
       dev.cinch.view;
   exports dev.cinch.bag.format to
       dev.cinch.view;
+  exports dev.cinch.bag.file to
+      dev.cinch.view;
   exports dev.cinch.bag.fs to
       dev.cinch.view;
   exports dev.cinch.bag.layout to

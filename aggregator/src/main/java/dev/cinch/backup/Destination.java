@@ -1,6 +1,7 @@
 package dev.cinch.backup;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.FileStatus;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFile;
@@ -9,9 +10,12 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.ForeignEntryException;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreIdentity;
+import dev.cinch.lease.Sha256;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
@@ -21,6 +25,7 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.function.LongConsumer;
@@ -171,16 +176,32 @@ final class Destination {
     fs.forceDirectory(Fresh.parent(file));
   }
 
-  /** A whole file that has no name yet but a temporary one. */
-  Path draft(Path place, Stored from, long length, byte[] rest, MessageDigest digest)
+  /**
+   * A whole copy of a settled file, that has no name yet but a temporary one.
+   *
+   * @param sha256 of all its bytes
+   */
+  Path draft(Path place, StoreStorage from, Path document, String sha256) throws IOException {
+    try {
+      return draft(place, from, document, sha256, Freshness.CACHED);
+    } catch (DamagedException e) {
+      return draft(place, from, document, sha256, Freshness.CERTAIN); // rule N5
+    }
+  }
+
+  private Path draft(
+      Path place, StoreStorage from, Path document, String sha256, Freshness freshness)
       throws IOException {
     directory(place);
+    MessageDigest digest = Sha256.digest();
     Path file = fresh.temporary(place);
-    try (StoreFile out = fs.create(file, settings.fileMode())) {
-      long at = 0;
-      while (at < length) {
+    long length;
+    try (Stored in = from.open(document, freshness);
+        StoreFile out = fs.create(file, settings.fileMode())) {
+      length = in.size();
+      for (long at = 0; at < length; ) {
         chunk.clear().limit((int) Math.min(CHUNK, length - at));
-        int read = from.read(chunk, at);
+        int read = in.read(chunk, at);
         if (read <= 0) {
           throw new NoSuchFileException(file.toString(), null, "its source became shorter");
         }
@@ -188,12 +209,15 @@ final class Destination {
         digest.update(chunk.array(), 0, read);
         out.write(chunk.flip());
       }
-      digest.update(rest);
-      out.write(ByteBuffer.wrap(rest));
       out.force();
     }
+    String found = HexFormat.of().formatHex(digest.digest());
+    if (!found.equals(sha256)) {
+      remove(file);
+      throw new DamagedException(document, 0, "SHA-256 " + sha256, found);
+    }
     fs.chmod(file, settings.closedFileMode());
-    written(length + rest.length);
+    written(length);
     return file;
   }
 

@@ -4,31 +4,25 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.file.SegmentMarks;
+import dev.cinch.bag.file.SegmentReader;
+import dev.cinch.bag.file.SegmentVerifier;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
-import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.Bucket;
-import dev.cinch.bag.read.SegmentMarks;
-import dev.cinch.bag.read.SegmentReader;
-import dev.cinch.bag.read.SegmentVerifier;
 import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.Sha256;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.security.MessageDigest;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -248,37 +242,17 @@ final class LogBackup {
   }
 
   private Path segment(long number) throws IOException {
-    SegmentDigests digests = digests(number);
-    try {
-      return segment(number, digests, Freshness.CACHED);
-    } catch (DamagedException e) {
-      return segment(number, digests, Freshness.CERTAIN); // before it is believed (rule N5)
-    }
+    return to.draft(there.segments(), log.documents(), from.segment(number), checked(number));
   }
 
-  private Path segment(long number, SegmentDigests digests, Freshness freshness)
-      throws IOException {
-    MessageDigest sha256 = Sha256.digest();
-    Path draft;
-    try (Stored in = log.documents().open(from.segment(number), freshness)) {
-      draft = to.draft(there.segments(), in, in.size(), new byte[0], sha256);
-    }
-    String found = HexFormat.of().formatHex(sha256.digest());
-    if (!found.equals(digests.sha256())) {
-      to.remove(draft);
-      throw new DamagedException(from.segment(number), 0, "SHA-256 " + digests.sha256(), found);
-    }
-    return draft;
-  }
-
-  /** What the checkpoint says; where it does not, it is read. */
-  private SegmentDigests digests(long number) throws IOException {
-    Optional<SegmentDigests> pinned = checkpoint.flatMap(c -> c.digests(number));
-    if (pinned.isPresent()) {
-      return pinned.get();
-    }
-    try (SegmentReader reader = SegmentReader.open(log, number)) {
-      return new SegmentVerifier(reader).verify(bucket -> {});
+  /** SHA-256 of the segment that the checkpoint names; where it names none, of a whole one. */
+  private String checked(long number) throws IOException {
+    var marks = new SegmentMarks(log, checkpoint);
+    try (SegmentReader reader = SegmentReader.open(log, number, marks)) {
+      if (checkpoint.flatMap(c -> c.digestOf(number)).isEmpty()) {
+        new SegmentVerifier(reader).verify(bucket -> {});
+      }
+      return reader.sha256();
     }
   }
 

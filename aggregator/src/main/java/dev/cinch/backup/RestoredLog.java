@@ -6,20 +6,20 @@ import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.Locks.Closed;
+import dev.cinch.bag.file.SegmentMarks;
+import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.Bucket;
-import dev.cinch.bag.read.SegmentMarks;
-import dev.cinch.bag.read.SegmentReader;
+import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.LogContext;
@@ -39,9 +39,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Takes out of a copy of a log what is ahead of the rest (rule H10): records that list what the
- * copy lacks, what was made of such records, and locks of files that it has in part. What stands in
- * its buckets stays, and can be settled once more. One that stops anywhere is run again. Used once,
- * by one thread.
+ * copy lacks, what was made of such records, and locks that it has in part. What stands in its
+ * buckets stays, and can be settled once more. One that stops anywhere is run again. Used once, by
+ * one thread.
  */
 @CheckReturnValue
 public final class RestoredLog {
@@ -63,6 +63,7 @@ public final class RestoredLog {
   /** How far the copy is whole. */
   private ChainPlace last = ChainPlace.START;
 
+  private final List<Path> damagedLocks = new ArrayList<>();
   private long removed;
   private final Set<Path> places = new TreeSet<>();
   private @Nullable String why;
@@ -107,6 +108,7 @@ public final class RestoredLog {
       for (long number : segments.tailSet(kept, false)) {
         refuseToLose(number);
       }
+      findDamagedLocks();
     }
     for (long number : checkpoints) {
       go(number > base.map(Checkpoint::number).orElse(0L), layout.checkpoint(number));
@@ -126,14 +128,14 @@ public final class RestoredLog {
     for (long number : records.descendingSet()) {
       go(number > last.number(), layout.record(number));
     }
-    for (Bucket bucket : log.storage().buckets(last.to(), Long.MAX_VALUE, Freshness.PERMITTED)) {
-      if (backup) {
-        remove(layout.bucket(bucket));
-      } else {
-        unlockIfShort(bucket);
-      }
+    for (Path lock : damagedLocks) {
+      storage.reopen(Objects.requireNonNull(lock.getParent()));
+      go(true, lock);
     }
     if (backup) {
+      for (Bucket bucket : unsettled()) {
+        remove(layout.bucket(bucket));
+      }
       for (String name : names(layout.intents())) {
         go(true, layout.intents().resolve(name));
       }
@@ -256,9 +258,6 @@ public final class RestoredLog {
             tell(chain.path(number) + " lists " + bucket + ", which the copy lacks");
             return;
           }
-          if (isShort(bucket, closed.get())) {
-            return;
-          }
         }
         last = ChainPlace.of(next.record(), next.digest());
         digests.put(number, next.digest());
@@ -280,45 +279,26 @@ public final class RestoredLog {
     places.add(Objects.requireNonNull(bucket.getParent()));
   }
 
-  /** Whether files end before what a lock covers, and holds no copy of (rule C3). */
-  private boolean isShort(Bucket bucket, Closed closed) throws IOException {
-    Path directory = layout.bucket(bucket);
-    for (LockedFile f : closed.lock().files()) {
-      if (f.validLength() > 0) {
-        Path file = LogLayout.dataFile(directory, f.name());
-        long size;
-        try {
-          size = storage.size(file);
-        } catch (NoSuchFileException e) {
-          size = -1;
-        }
-        if (size < f.copyOffset()) {
-          tell(
-              "%s ends at byte %d, and its bucket's lock covers %d"
-                  .formatted(file, Math.max(0, size), f.validLength()));
-          return true;
-        }
-      }
-    }
-    return false;
+  private List<Bucket> unsettled() throws IOException {
+    return log.storage().buckets(last.to(), Long.MAX_VALUE, Freshness.PERMITTED);
   }
 
-  /** The lock is ahead of the files: the bucket is closed once more. */
-  private void unlockIfShort(Bucket bucket) throws IOException {
-    Path directory = layout.bucket(bucket);
-    if (!LogLayout.hasLock(names(directory))) {
-      return;
-    }
-    boolean ahead;
-    try {
-      Optional<Closed> closed = locks.readIfListed(bucket);
-      ahead = closed.isPresent() && isShort(bucket, closed.get());
-    } catch (DamagedException | NoSuchFileException e) { // cut short, or its parts are missing
-      ahead = true;
-    }
-    if (ahead) {
-      storage.reopen(directory);
-      go(true, LogLayout.lock(directory));
+  /**
+   * Behind what is settled a lock that is not whole goes, and its bucket is closed once more: if
+   * there is anything else that has its messages.
+   */
+  private void findDamagedLocks() throws IOException {
+    for (Bucket bucket : unsettled()) {
+      try {
+        Optional<Closed> unused = locks.readIfListed(bucket);
+      } catch (DamagedException e) {
+        Path directory = layout.bucket(bucket);
+        if (names(directory).stream().noneMatch(n -> DataFileName.parse(n).isPresent())) {
+          throw new DamagedException(
+              e.path(), e.offset(), e.expected(), e.actual() + "; salvage gets the messages out");
+        }
+        damagedLocks.add(LogLayout.lock(directory));
+      }
     }
   }
 

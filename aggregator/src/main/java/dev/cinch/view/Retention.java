@@ -3,17 +3,17 @@ package dev.cinch.view;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
+import dev.cinch.bag.close.DataFileSweep;
 import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.file.SegmentReader;
+import dev.cinch.bag.file.SegmentVerifier;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.SegmentFeed;
-import dev.cinch.bag.read.SegmentReader;
-import dev.cinch.bag.read.SegmentVerifier;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;
@@ -107,7 +107,8 @@ public final class Retention {
   }
 
   /**
-   * Publishes a checkpoint if one is due, then deletes what stands behind the last one.
+   * Publishes a checkpoint if one is due, then deletes what stands behind the last one, and data
+   * files whose messages stand in a lock that a record lists (rule R0).
    *
    * @throws DamagedException if a segment lacks anything that it is to be kept for; nothing was
    *     deleted then that was not behind an earlier checkpoint
@@ -137,6 +138,8 @@ public final class Retention {
       log.requireSame();
       retired.go(line.get());
     }
+    new DataFileSweep(log)
+        .all((bucket, e) -> retired.obstacles().add(e, log.layout().bucket(bucket)));
     List<Path> stale = stale();
     long removed = 0;
     for (Path file : stale) {
@@ -273,12 +276,12 @@ public final class Retention {
           throw new DamagedException(
               path, 56, "record " + (before + 1) + " first", "" + header.firstRecord());
         }
-        SegmentDigests digests = new SegmentVerifier(segment).verify(bucket -> {});
+        new SegmentVerifier(segment).verify(bucket -> {});
         if (tip.isEmpty()) {
           throw new DamagedException(path, 0, "the records that it covers", "none");
         }
-        feed.check(header, path, tip.get(), digests.sha256());
-        covered.add(new Checkpoint.Covered(digests, segment.trailer().messages()));
+        feed.check(segment, tip.get());
+        covered.add(new Checkpoint.Covered(segment.digest(), segment.trailer().messages()));
         before = header.lastRecord();
       }
     }

@@ -284,7 +284,6 @@ final class RetiredTree {
 
   private static boolean isOurs(String name) {
     return DataFileName.parse(name).isPresent()
-        || LogLayout.isLockPart(name)
         || Names.isTemporary(name)
         || LogLayout.isHeldOpen(name);
   }

@@ -1,17 +1,13 @@
 package dev.cinch.view;
 
 import dev.cinch.bag.format.SegmentEncoder;
-import dev.cinch.bag.storage.ByteSource;
 import dev.cinch.bag.storage.StoreStorage.Draft;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.HexFormat;
 
 /**
- * Writes a segment's bytes to a draft in large pieces, and their digest. The first piece is
- * smaller: many segments need no more. Not thread-safe.
+ * Writes a segment's bytes to a draft in large pieces. The first piece is smaller: many segments
+ * need no more. Not thread-safe.
  */
 final class SegmentOutput implements SegmentEncoder.Output {
   private static final int FIRST_PIECE = 1 << 16;
@@ -19,7 +15,6 @@ final class SegmentOutput implements SegmentEncoder.Output {
 
   private final Draft out;
   private ByteBuffer piece = ByteBuffer.allocateDirect(FIRST_PIECE);
-  private final MessageDigest digest = newDigest();
   private long length;
 
   SegmentOutput(Draft out) {
@@ -28,7 +23,6 @@ final class SegmentOutput implements SegmentEncoder.Output {
 
   @Override
   public void write(ByteBuffer bytes) throws IOException {
-    digest.update(bytes.duplicate());
     length += bytes.remaining();
     if (bytes.remaining() > piece.remaining()) {
       flush();
@@ -56,34 +50,5 @@ final class SegmentOutput implements SegmentEncoder.Output {
 
   long length() {
     return length;
-  }
-
-  /** What was written, or what a file holds: its length and SHA-256. Nothing is written after. */
-  String fingerprint() {
-    return fingerprint(length, HexFormat.of().formatHex(digest.digest()));
-  }
-
-  static String fingerprint(ByteSource in) throws IOException {
-    MessageDigest digest = newDigest();
-    ByteBuffer buffer = ByteBuffer.allocate(FIRST_PIECE);
-    long length = 0;
-    while (in.read(buffer, length) > 0) {
-      length += buffer.flip().remaining();
-      digest.update(buffer);
-      buffer = length == FIRST_PIECE ? ByteBuffer.allocate(PIECE) : buffer.clear();
-    }
-    return fingerprint(length, HexFormat.of().formatHex(digest.digest()));
-  }
-
-  private static String fingerprint(long length, String sha256) {
-    return length + " bytes with SHA-256 " + sha256;
-  }
-
-  private static MessageDigest newDigest() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java has SHA-256", e);
-    }
   }
 }

@@ -46,7 +46,7 @@ class ModelsTest {
             "retention.py",
             "shards.py",
             "shared_grant.py",
-            "two_step_batch.py");
+            "torn_files.py");
     return IntStream.range(0, all.size())
         .filter(i -> i % Share.step(7) == 0)
         .mapToObj(all::get)

@@ -2,6 +2,7 @@ package dev.cinch.sim;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.close.DataFileSweep;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.IdleLog;
 import dev.cinch.bag.close.OpinionNeededException;
@@ -28,23 +29,34 @@ final class CloserActor extends Actor {
   /** Whether it goes on for ever, or is started anew each time. */
   private final boolean remembers;
 
+  /** How long it spares data files whose record is there; below 0: it leaves them to others. */
+  private final long sparesNanos;
+
   private final Map<LogName, IdleLog> idle = new HashMap<>();
+  private final Map<LogName, DataFileSweep> sweeps = new HashMap<>();
 
   /** How long it rests in the end; 0: not at all. */
   private long oversleeps;
 
-  CloserActor(World world, Rng rng, Rng rests) {
+  CloserActor(World world, Rng rng, Rng rests, Rng sweeps) {
     super(world, rng);
     this.punctual = rng.oneIn(2);
     this.impatient = rests.oneIn(4);
     this.remembers = rests.oneIn(2);
     this.oversleeps = rests.oneIn(3) ? LONG + rests.nextLong(1_000 * MS) : 0;
+    this.sparesNanos = new long[] {-1, 0, 0, 500 * MS, 5_000 * MS}[sweeps.below(5)];
   }
 
   private IdleLog idle(Log log) {
     return remembers
         ? idle.computeIfAbsent(log.name(), name -> new IdleLog(log.context()))
         : new IdleLog(log.context());
+  }
+
+  private DataFileSweep sweep(Log log) {
+    return remembers
+        ? sweeps.computeIfAbsent(log.name(), n -> new DataFileSweep(log.context(), sparesNanos))
+        : new DataFileSweep(log.context(), sparesNanos);
   }
 
   @Override
@@ -56,12 +68,16 @@ final class CloserActor extends Actor {
   public void run(SimProcess me) throws Exception {
     Store store = me.openStore();
     idle.clear(); // of the process before
+    sweeps.clear();
     left = Math.min(left, 12);
     while (left > 0) {
       left--;
       boolean calm = world.faults.stopped();
       Log log = anyLog(store);
       try {
+        if (sparesNanos >= 0) {
+          sweep(log).lately((bucket, e) -> tolerate(me, calm, e));
+        }
         HorizonAdvance horizon = log.horizon();
         long to = horizon.reachable();
         if (impatient || idle(log).isDue(to)) {

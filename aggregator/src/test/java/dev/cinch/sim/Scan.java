@@ -1,9 +1,9 @@
 package dev.cinch.sim;
 
+import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.read.LogReader;
-import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.sim.History.Attempt;
 import java.nio.file.Path;

@@ -105,7 +105,9 @@ final class World {
       case APPENDER -> new AppenderActor(this, mine);
       case SESSION -> new SessionActor(this, mine);
       case TENTATIVE -> new TentativeActor(this, mine);
-      case CLOSER -> new CloserActor(this, mine, Rng.of(plan.seed(), 1_000 + n));
+      case CLOSER ->
+          new CloserActor(
+              this, mine, Rng.of(plan.seed(), 1_000 + n), Rng.of(plan.seed(), 3_000 + n));
       case READER -> new ReaderActor(this, mine);
       case AGGREGATOR -> new AggregatorActor(this, mine);
       case EXPIRER -> new ExpirerActor(this, mine);

@@ -16,7 +16,6 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.format.Checkpoint;
-import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
@@ -42,7 +41,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -467,10 +468,7 @@ class BackupRulesTest {
     LogLayout log = new StoreLayout(COPY).log(Rig.JOBS);
     Checkpoint c = open(retired, COPY).horizon().chain().checkpoint().orElseThrow();
     var covered = new ArrayList<>(c.segments());
-    covered.set(
-        0,
-        new Checkpoint.Covered(
-            new SegmentDigests(c.digest(), c.digest()), covered.get(0).messages()));
+    covered.set(0, new Checkpoint.Covered(c.digest(), covered.get(0).messages()));
     var altered = new Checkpoint(c.log(), c.number(), c.to(), c.digest(), c.segment(), covered);
     retired.disk.put(log.checkpoint(c.number()), 0, altered.encode());
     Since.RETIRED.happens(retired);
@@ -545,6 +543,28 @@ class BackupRulesTest {
     assertEquals(1, fs(rig).list(new StoreLayout(COPY).ceilings()).size());
   }
 
+  /** What is open is not copied, and data files are nowhere. */
+  @Test
+  void h10_ofASettledBucketItsLockIsCopied() throws Exception {
+    Rig rig = rig(Since.WRITES);
+    Log log = open(rig, rig.root);
+    assertInstanceOf(Receipt.Committed.class, append(log, "open"));
+    Object unused = backup(rig, fs(rig));
+    Log copy = open(rig, COPY);
+    List<Path> files = Retiring.files(copy, copy.context().layout().buckets());
+    assertEquals(
+        Set.of("lock", "prelock"),
+        files.stream().map(f -> f.getFileName().toString()).collect(Collectors.toSet()));
+    assertEquals(Lines.settled(log), Lines.settled(copy));
+    assertEquals(Lines.settled(log), live(copy));
+  }
+
+  private static List<String> live(Log log) throws IOException {
+    var live = new ArrayList<String>();
+    log.reader().live(Lines.MIN, Lines.MAX, m -> live.add(Lines.line(m)), (m, f, w) -> {});
+    return live;
+  }
+
   @Test
   void h10_whatIsCopiedIsChecked() throws Exception {
     for (String directory : List.of("buckets", "segments", "records")) {
@@ -554,7 +574,7 @@ class BackupRulesTest {
       Path broken =
           Retiring.files(log, log.context().layout().root()).stream()
               .filter(f -> f.toString().contains("/" + directory + "/"))
-              .filter(f -> f.toString().matches(".*(\\.log|/[0-9]{10})"))
+              .filter(f -> f.toString().matches(".*(/lock|/[0-9]{10})"))
               .findFirst()
               .orElseThrow();
       byte[] bytes = rig.disk.content(broken);

@@ -33,6 +33,8 @@ import java.util.OptionalLong;
 import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Rule H10: a copy is mended, in whatever order it was made. */
 class RestoredLogTest {
@@ -171,29 +173,66 @@ class RestoredLogTest {
     }
   }
 
-  /** The lock was copied later than the file. */
-  @Test
-  void h10_aLockThatIsAheadOfItsFilesIsMadeAnew() throws Exception {
-    Rig rig = Rig.memory(1);
+  /** A copy of two messages in one bucket, which is closed, and settled if there are records. */
+  private static Log closed(Rig rig, boolean records) throws Exception {
     try (LogWriter writer = open(rig, rig.root).writer(Durability.SYNC)) {
-      Lines.append(writer, "one " + ".".repeat(20_000));
-      Lines.append(writer, "two " + ".".repeat(20_000));
+      Lines.append(writer, "one");
+      Lines.append(writer, "two");
     }
     rig.settle(open(rig, rig.root));
+    copy(rig, rig.root, COPY);
     for (String piece : PIECES) {
-      copy(rig, rig.root, COPY);
-      copy(rig, rig.root.resolve(piece), COPY.resolve(piece));
+      if (records || piece.endsWith("buckets")) {
+        copy(rig, rig.root.resolve(piece), COPY.resolve(piece));
+      } else { // from a time before
+        rig.disk.view(Rig.ALICE).mkdir(COPY.resolve(piece), 0755);
+      }
     }
-    Log log = open(rig, COPY);
-    Path file =
-        Retiring.files(log, log.context().layout().buckets()).stream()
-            .filter(f -> f.toString().endsWith(".log"))
-            .findFirst()
-            .orElseThrow();
-    rig.disk.truncate(file, 25_000);
-    mend(rig, log);
-    assertEquals(1, Lines.settled(log).size());
+    return open(rig, COPY);
+  }
+
+  private static Path file(Log log, String end) throws IOException {
+    return Retiring.files(log, log.context().layout().buckets()).stream()
+        .filter(f -> f.toString().endsWith(end))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  void h10_dataFilesBesideALockSayNothing() throws Exception {
+    Rig rig = Rig.memory(1);
+    Log log = closed(rig, true);
+    rig.disk.truncate(file(log, ".log"), 100);
+    assertEquals(0, new RestoredLog(log).mend().removed());
+    assertEquals(2, Lines.settled(log).size());
     assertEquals(List.of(), damage(rig));
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void h10_aLockThatIsNotWholeIsMadeAnew(boolean records) throws Exception {
+    Rig rig = Rig.memory(1);
+    Log log = closed(rig, records);
+    Path lock = file(log, "/lock");
+    rig.disk.truncate(lock, rig.disk.content(lock).length - 1);
+    mend(rig, log);
+    assertEquals(2, Lines.settled(log).size());
+    assertEquals(List.of(), damage(rig));
+  }
+
+  /** Nothing else has its messages. */
+  @Test
+  void h10_aLockThatIsNotWholeStaysWhereNoDataFileDoes() throws Exception {
+    Rig rig = Rig.memory(1);
+    Log log = closed(rig, true);
+    rig.disk.view(0).unlink(file(log, ".log"));
+    Path lock = file(log, "/lock");
+    rig.disk.truncate(lock, rig.disk.content(lock).length - 1);
+    List<Path> before = Retiring.files(log, log.context().layout().root());
+    var e = assertThrows(DamagedException.class, () -> new RestoredLog(log).mend());
+    String line = String.valueOf(e.getMessage());
+    assertTrue(line.startsWith(lock + "") && line.contains("salvage gets"), line);
+    assertEquals(before, Retiring.files(log, log.context().layout().root()));
   }
 
   private static void copy(Rig rig, String... pieces) throws IOException {

@@ -8,7 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.AuditStore;
+import dev.cinch.bag.file.SegmentReader;
+import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.format.SegmentIndex;
 import dev.cinch.bag.fs.CorruptCacheFs;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFs;
@@ -228,10 +231,15 @@ class SalvageTest {
     Path segment = log.context().layout().segment(1);
     byte[] good = Files.readAllBytes(segment);
     List<String> retired = all.stream().filter(t -> t.startsWith("retired")).toList();
-    int at = new String(good, StandardCharsets.ISO_8859_1).indexOf(retired.get(1));
-    assertTrue(at > 0);
     byte[] bad = good.clone();
-    bad[at] ^= 1;
+    try (SegmentReader reader = SegmentReader.open(log.context(), 1)) {
+      SegmentIndex index = reader.index();
+      int first = 0;
+      while (index.kind(first) != SegmentBlock.MESSAGES) {
+        first++;
+      }
+      bad[(int) index.offset(first) + index.length(first) - 1] ^= 1;
+    }
     int[] opened = {0};
     var fs =
         new CorruptCacheFs(
@@ -285,9 +293,9 @@ class SalvageTest {
     return batches != null && batches.firstEntry().getValue().startsWith("open");
   }
 
-  /** Also where a segment has the bucket, the lock's copy is what counts (rule C3). */
+  /** What data files say beside a whole lock, or a segment, counts for nothing (rule C2). */
   @Test
-  void whatOnlyTheLocksCopyHasIsNeitherLostNorDamage() throws Exception {
+  void dataFilesCountWhereALockIsNotWhole() throws Exception {
     for (Path file : List.copyOf(ends.keySet())) {
       if (open(file)) {
         continue;
@@ -297,6 +305,14 @@ class SalvageTest {
       var haul = new Haul();
       assertEquals(all, haul.texts());
       assertEquals(List.of(), haul.damage);
+      put(file, good);
+      Path lock = file.resolveSibling("lock");
+      byte[] whole = Files.readAllBytes(lock);
+      put(lock, Arrays.copyOf(whole, whole.length - 1));
+      var again = new Haul();
+      assertEquals(all, again.texts());
+      assertTrue(again.damage.contains(lock), again.damage::toString);
+      put(lock, whole);
     }
     Path segment = log.context().layout().segment(2);
     byte[] bad = Files.readAllBytes(segment);

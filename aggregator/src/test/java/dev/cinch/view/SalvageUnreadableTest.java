@@ -25,6 +25,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -56,13 +57,21 @@ class SalvageUnreadableTest {
       for (int bucket = 0; bucket < BUCKETS; bucket++) {
         long last = 0;
         for (int i = 0; i < MESSAGES; i++) {
-          String text = "%d-%d ".formatted(bucket, i).repeat(750);
+          String text = text(bucket * MESSAGES + i);
           last = append(writer, LeaseStamp.NONE, text);
           all.add(text);
         }
         s.settle(log, last);
       }
     }
+  }
+
+  /** Letters in which nothing repeats that could be packed. */
+  private static String text(int seed) {
+    var letters = new Random(seed).ints(3_000, 'A', 'z' + 1);
+    return letters
+        .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
+        .toString();
   }
 
   private Path retire() throws Exception {

@@ -147,7 +147,7 @@ final class StoreFuzzTest {
         }
       }
     }
-    assertEquals(47 * others(5).size(), forged);
+    assertEquals(23 * others(5).size(), forged);
   }
 
   private static List<String> others(long number) {
@@ -185,12 +185,18 @@ final class StoreFuzzTest {
     }
   }
 
-  /** An open file that ends behind its header: nothing tells that its first batch was there. */
+  /**
+   * An open file that ends behind its header: nothing tells that its first batch was there. Or a
+   * data file beside a lock, which counts for nothing (rule C2).
+   */
   private static boolean maySoBeWritten(int file, byte[] bad) {
     byte[] good = contents.get(file);
-    boolean closed = files.contains(files.get(file).resolveSibling("lock"));
+    Path path = files.get(file);
+    boolean closed = files.contains(path.resolveSibling("lock"));
     int header = new String(good, StandardCharsets.ISO_8859_1).indexOf("BTCH");
-    return !closed && bad.length == header && Arrays.mismatch(good, bad) == header;
+    return closed
+        ? path.toString().endsWith(".log")
+        : bad.length == header && Arrays.mismatch(good, bad) == header;
   }
 
   private static void put(int file, byte[] bytes) throws IOException {

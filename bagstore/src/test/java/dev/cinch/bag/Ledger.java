@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /**
  * What the writers of a test were told, to be compared with what readers find: a COMMITTED message
@@ -55,15 +56,21 @@ public final class Ledger {
   /** Everything settled, as a new reader finds it. */
   public static List<Found> settled(Log log) throws Exception {
     var found = new ArrayList<Found>();
+    settled(log, found::add);
+    return found;
+  }
+
+  /** As {@link #settled(Log)}, one after the other. */
+  public static void settled(Log log, Predicate<Found> found) throws Exception {
     new LogReader(log.context())
         .settled(
             Long.MIN_VALUE,
             Long.MAX_VALUE,
             true,
             m ->
-                found.add(new Found(m.timestamp(), m.file() + "", m.position(), text(m.payload()))),
+                found.test(
+                    new Found(m.timestamp(), m.file() + "", m.position(), text(m.payload()))),
             (m, f, why) -> {});
-    return found;
   }
 
   /** What everything says, settled or not, as a new reader finds it. */

@@ -14,11 +14,9 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Base64;
 import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -119,24 +117,6 @@ public final class OddStore {
     return all(file("buckets")).stream().filter(p -> p.endsWith("lock")).count();
   }
 
-  private Path bucket() throws IOException {
-    return all(file("buckets")).stream()
-        .filter(p -> p.endsWith("lock"))
-        .findFirst()
-        .orElseThrow()
-        .resolveSibling(".")
-        .normalize();
-  }
-
-  /** Another lock, which the record names. */
-  public void lock(UnaryOperator<byte[]> edit) throws IOException {
-    Path lock = bucket().resolve("lock");
-    byte[] before = Files.readAllBytes(lock);
-    byte[] after = edit.apply(before);
-    Files.write(lock, after);
-    record(f -> replaced("cinch record 2", f, sha256(before), sha256(after)));
-  }
-
   private static byte[] replaced(String words, byte[] file, String from, String to) {
     String text = new String(file, UTF_8);
     String body = text.substring(text.indexOf('\n') + 1).replace(from, to);
@@ -159,20 +139,6 @@ public final class OddStore {
     Files.writeString(file, text.replaceFirst("(\"sha256\" *: *\")[0-9a-f]*", "$1" + digest));
   }
 
-  /** A data file with the two messages, in one batch, and what is odd in it. */
-  public static final class DataFile {
-    public int steps;
-    public int padding;
-    public int more;
-    public boolean empty;
-
-    /** Offset in the file; below 0: from its end. */
-    public int copyFrom;
-
-    public int payload;
-    public boolean lost;
-  }
-
   private static ByteBuffer buffer(int length) {
     return ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN);
   }
@@ -185,113 +151,22 @@ public final class OddStore {
     return (int) crc.getValue();
   }
 
-  private static byte[] number(long n) {
-    return buffer(8).putLong(n).array();
-  }
-
-  /** Puts it in the place of all data files of the bucket. */
-  public void dataFile(Consumer<DataFile> oddness) throws IOException {
-    var odd = new DataFile();
-    oddness.accept(odd);
-    Path bucket = bucket();
-    Path before =
-        all(bucket).stream().filter(p -> p.toString().endsWith(".log")).findFirst().orElseThrow();
-    byte[] header = Arrays.copyOf(Files.readAllBytes(before), 82);
-    header[80] = 1; // a name that has zeros behind it
-    header[81] = 'm';
-    byte[] incarnation = Arrays.copyOfRange(header, 48, 64);
-    String name = "m-" + HexFormat.of().formatHex(incarnation) + ".log";
-    long start = ByteBuffer.wrap(header).order(ByteOrder.LITTLE_ENDIAN).getLong(64);
-    ByteBuffer head = buffer(88 + odd.more).put(header).putShort(10, (short) (88 + odd.more));
-    head.put(87, (byte) odd.padding);
-    byte[] h = head.array();
-    int digest = crc(Arrays.copyOf(h, 12), Arrays.copyOfRange(h, 16, h.length));
-    head.putInt(12, digest);
-    var out = new ByteArrayOutputStream();
-    out.writeBytes(h);
-    var frames = new ArrayList<String[]>();
-    if (odd.empty) {
-      frames.add(new String[0]);
+  /** A block of a settled file, as it stands: how it is packed, too. */
+  public record Block(String kind, int how, byte[] body, long time) {
+    Block(String kind, byte[] body, long time) {
+      this(kind, body.length, body, time);
     }
-    frames.add(new String[] {"one", "two"});
-    int count = 0;
-    for (String[] texts : frames) {
-      var body = new ByteArrayOutputStream();
-      for (String text : texts) {
-        byte[] payload = text.getBytes(UTF_8);
-        byte[] entry =
-            buffer(16).putInt(1 << 28 | payload.length).putInt(0).putLong(start + count++).array();
-        body.writeBytes(entry);
-        body.writeBytes(payload);
-      }
-      if (texts.length == 0) {
-        body.writeBytes(buffer(4).putInt(3 << 28).array()); // an empty lease set
-      }
-      if (odd.payload > 0) { // a witness of nobody
-        body.writeBytes(buffer(4).putInt(2 << 28 | odd.payload).array());
-        body.writeBytes(new byte[odd.payload]);
-      }
-      int offset = out.size();
-      byte[] first =
-          buffer(16)
-              .put("BTCH".getBytes(ISO_8859_1))
-              .putInt(body.size())
-              .putInt(texts.length)
-              .putInt(digest)
-              .array();
-      int after = crc(buffer(4).putInt(digest).array(), first, body.toByteArray());
-      out.writeBytes(first);
-      out.writeBytes(buffer(4).putInt(crc(incarnation, number(offset), first)).array());
-      out.writeBytes(body.toByteArray());
-      digest = after;
-      byte[] rest =
-          buffer(40)
-              .putLong(offset)
-              .putInt(digest)
-              .putInt(odd.payload > 0 ? 1 : odd.steps)
-              .putLong(count)
-              .putLong(start)
-              .putLong(start + Math.max(0, count - 1))
-              .array();
-      int trailer = out.size();
-      out.writeBytes("ENDB".getBytes(ISO_8859_1));
-      out.writeBytes(buffer(4).putInt(crc(incarnation, number(trailer), rest)).array());
-      out.writeBytes(rest);
-    }
-    byte[] all = out.toByteArray();
-    for (Path other : all(bucket)) {
-      if (other.toString().endsWith(".log")) {
-        Files.delete(other);
-      }
-    }
-    Files.write(bucket.resolve(name), odd.lost ? new byte[0] : all);
-    int copyFrom = odd.copyFrom < 0 ? all.length + odd.copyFrom : odd.copyFrom;
-    String copy = Base64.getEncoder().encodeToString(Arrays.copyOfRange(all, copyFrom, all.length));
-    String entry =
-        "[{\"name\":\"%s\",\"validLength\":%d,\"messages\":2,\"first\":%d,\"last\":%d,\"digest\":%d,\"copy\":\"%s\"}]"
-            .formatted(name, all.length, start, start + 1, digest & 0xffff_ffffL, copy);
-    lock(
-        f -> {
-          String text = new String(f, UTF_8);
-          String body = text.substring(text.indexOf('\n') + 1);
-          int at = body.indexOf('[');
-          return envelope("cinch lock 2", (body.substring(0, at) + entry + "}").getBytes(UTF_8));
-        });
   }
-
-  /** A copy of 100 bytes, whose base64 lacks the two signs at its end. */
-  public void copyWithoutPadding() throws IOException {
-    dataFile(f -> f.copyFrom = -100);
-    lock(f -> replaced("cinch lock 2", f, "==\"", "\""));
-  }
-
-  /** A block of a segment. */
-  public record Block(String kind, byte[] body, long time) {}
 
   public static List<Block> with(List<Block> blocks, int at, Block block) {
     var all = new ArrayList<>(blocks);
     all.add(at, block);
     return all;
+  }
+
+  /** A messages block without one. */
+  public static Block messages(long time) {
+    return new Block("SEGM", buffer(8).putLong(time).array(), time);
   }
 
   /** A witness of nobody, and a set of it. */
@@ -303,15 +178,46 @@ public final class OddStore {
 
   /** Other blocks of the segment, which the checkpoint names. */
   public void segment(UnaryOperator<List<Block>> edit) throws IOException {
-    byte[] file = Files.readAllBytes(file("segments/0000000001"));
+    String digest = settled(file("segments/0000000001"), edit);
+    edit(
+        "horizon/checkpoints/0000000001",
+        f -> {
+          String text = new String(f, UTF_8);
+          String body = text.substring(text.indexOf('\n') + 1);
+          int at = body.indexOf("\"segments\"");
+          String segments =
+              body.substring(at).replaceFirst("(\"digest\" *: *\")[0-9a-f]+", "$1" + digest);
+          return envelope("cinch checkpoint 3", (body.substring(0, at) + segments).getBytes(UTF_8));
+        });
+  }
+
+  /** Other blocks of the lock, which the record names. */
+  public void lock(UnaryOperator<List<Block>> edit) throws IOException {
+    Path lock =
+        all(file("buckets")).stream().filter(p -> p.endsWith("lock")).findFirst().orElseThrow();
+    String before = digest(Files.readAllBytes(lock));
+    String after = settled(lock, edit);
+    record(f -> replaced("cinch record 2", f, before, after));
+  }
+
+  /** The digest of a settled file: of its header, its index and its trailer. */
+  private static String digest(byte[] file) {
+    int at = (int) ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN).getLong(file.length - 36);
+    ByteBuffer ends = ByteBuffer.allocate(128 + file.length - at);
+    return sha256(ends.put(file, 0, 128).put(file, at, file.length - at).array());
+  }
+
+  private static String settled(Path path, UnaryOperator<List<Block>> edit) throws IOException {
+    byte[] file = Files.readAllBytes(path);
     ByteBuffer in = ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN);
     int trailer = file.length - 44;
     int index = (int) in.getLong(trailer + 8);
     var blocks = new ArrayList<Block>();
-    for (int at = index + 12; at < trailer; at += 24) {
+    for (int at = index + 16; at < trailer; at += 28) {
       int offset = (int) in.getLong(at + 8);
-      byte[] body = Arrays.copyOfRange(file, offset + 12, offset + in.getInt(at + 4));
-      blocks.add(new Block(new String(file, offset, 4, ISO_8859_1), body, in.getLong(at + 16)));
+      byte[] body = Arrays.copyOfRange(file, offset + 16, offset + in.getInt(at + 4));
+      String kind = new String(file, offset, 4, ISO_8859_1);
+      blocks.add(new Block(kind, in.getInt(offset + 8), body, in.getLong(at + 16)));
     }
     int seed = in.getInt(12);
     var out = new ByteArrayOutputStream();
@@ -321,17 +227,12 @@ public final class OddStore {
     for (Block block : edit.apply(List.copyOf(blocks))) {
       buckets += block.kind().equals("SEGB") ? 1 : 0;
       byte[] kind = block.kind().getBytes(ISO_8859_1);
-      entries.writeBytes(
-          buffer(24)
-              .put(kind)
-              .putInt(12 + block.body().length)
-              .putLong(out.size())
-              .putLong(block.time())
-              .array());
-      put(out, seed, block.kind(), block.body());
+      ByteBuffer entry = buffer(28).put(kind).putInt(16 + block.body().length);
+      entry.putLong(out.size()).putLong(block.time());
+      entries.writeBytes(entry.putInt(put(out, seed, block)).array());
     }
     long at = out.size();
-    put(out, seed, "SEGI", entries.toByteArray());
+    int unused = put(out, seed, new Block("SEGI", entries.toByteArray(), 0));
     byte[] end =
         buffer(40)
             .put("CINCHEND".getBytes(ISO_8859_1))
@@ -342,26 +243,19 @@ public final class OddStore {
             .array();
     out.writeBytes(end);
     out.writeBytes(buffer(4).putInt(crc(buffer(4).putInt(seed).array(), end)).array());
-    byte[] made = out.toByteArray();
-    Files.write(file("segments/0000000001"), made);
-    ByteBuffer ends = ByteBuffer.allocate(128 + made.length - (int) at);
-    ends.put(made, 0, 128).put(made, (int) at, made.length - (int) at);
-    edit(
-        "horizon/checkpoints/0000000001",
-        f -> {
-          String text = new String(f, UTF_8);
-          String body = text.substring(text.indexOf('\n') + 1);
-          body = body.replaceFirst("(\"sha256\" *: *\")[0-9a-f]+", "$1" + sha256(made));
-          body = body.replaceFirst("(\"index\" *: *\")[0-9a-f]+", "$1" + sha256(ends.array()));
-          return envelope("cinch checkpoint 2", body.getBytes(UTF_8));
-        });
+    Files.write(path, out.toByteArray());
+    return digest(out.toByteArray());
   }
 
-  private static void put(ByteArrayOutputStream out, int seed, String kind, byte[] body) {
-    byte[] head = buffer(8).put(kind.getBytes(ISO_8859_1)).putInt(body.length).array();
+  /** Its checksum. */
+  private static int put(ByteArrayOutputStream out, int seed, Block block) {
+    ByteBuffer head = buffer(12).put(block.kind().getBytes(ISO_8859_1));
+    byte[] first = head.putInt(block.body().length).putInt(block.how()).array();
     byte[] place = buffer(12).putInt(seed).putLong(out.size()).array();
-    out.writeBytes(head);
-    out.writeBytes(buffer(4).putInt(crc(place, head, body)).array());
-    out.writeBytes(body);
+    int checksum = crc(place, first, block.body());
+    out.writeBytes(first);
+    out.writeBytes(buffer(4).putInt(checksum).array());
+    out.writeBytes(block.body());
+    return checksum;
   }
 }

@@ -81,32 +81,31 @@ class RefusalsTest {
     Cinch cinch = Cinch.on(store);
     cinch.feed("a message\n".repeat(10_000), "append", "--log", "jobs", "--machine=m1").ended(0);
     cinch.settle("jobs");
-    Path data = dataFile(store);
-    Path foreign = data.resolveSibling("letter.txt");
-    writable(data);
+    Path lock = lock(store);
+    Path foreign = lock.resolveSibling("letter.txt");
+    writable(lock);
     Files.writeString(foreign, "x");
     cinch.run("cat", "--log", "jobs").ended(0);
     Cinch.Ran noted = cinch.run("verify", "--notes").ended(0);
     assertTrue(noted.out().contains("letter.txt"), noted.out());
-    byte[] good = Files.readAllBytes(data);
+    byte[] good = Files.readAllBytes(lock);
     byte[] flipped = good.clone();
     flipped[good.length / 2] ^= 4;
-    Files.write(data, flipped);
-    cinch.run("cat", "--log", "jobs").failed(1, data + ": damaged at byte ");
+    Files.write(lock, flipped);
+    cinch.run("cat", "--log", "jobs").failed(1, lock + ": damaged at byte ");
     cinch.run("view", "cat", "--log", "jobs").failed(1, "and cinch salvage prints what is whole");
     cinch.run("cat", "--all").failed(1, "and cinch salvage prints what is whole");
-    assertTrue(cinch.run("verify").ended(1).out().contains("damage " + data));
-    assertTrue(cinch.run("audit").ended(1).out().contains("violation: " + data));
-    Files.write(data, java.util.Arrays.copyOf(good, good.length / 2));
-    cinch.run("cat", "--log", "jobs").failed(1, data + ": damaged at byte ");
-    Files.delete(data);
-    cinch.run("cat", "--log", "jobs").failed(1, "the data file that the lock lists");
+    assertTrue(cinch.run("verify").ended(1).out().contains("damage " + lock));
+    assertTrue(cinch.run("audit").ended(1).out().contains("violation: " + lock));
+    Files.write(lock, java.util.Arrays.copyOf(good, good.length / 2));
+    cinch.run("cat", "--log", "jobs").failed(1, lock + ": damaged at byte ");
+    Files.delete(lock);
+    cinch.run("cat", "--log", "jobs").failed(1, "expected a lock, found no file");
   }
 
-  /** The longest one: of a short one the lock may have a copy. */
-  private static Path dataFile(Path store) throws IOException {
+  private static Path lock(Path store) throws IOException {
     try (var all = Files.walk(store.resolve("logs/jobs/buckets"))) {
-      return all.filter(p -> p.toString().endsWith(".log"))
+      return all.filter(p -> p.endsWith("lock"))
           .max(Comparator.comparingLong(p -> p.toFile().length()))
           .orElseThrow();
     }

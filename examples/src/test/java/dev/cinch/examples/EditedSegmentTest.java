@@ -11,6 +11,10 @@ import dev.cinch.bag.audit.AuditStore;
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.file.Evidence;
+import dev.cinch.bag.file.SegmentCursor;
+import dev.cinch.bag.file.SegmentMarks;
+import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentBlock;
@@ -19,12 +23,8 @@ import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings.Leases;
-import dev.cinch.bag.read.Evidence;
 import dev.cinch.bag.read.EvidenceReader;
 import dev.cinch.bag.read.MessageSink;
-import dev.cinch.bag.read.SegmentCursor;
-import dev.cinch.bag.read.SegmentMarks;
-import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;
@@ -192,7 +192,8 @@ class EditedSegmentTest {
               bucket.start(),
               bucket.settledBefore(),
               bucket.trustedKeys(),
-              names.stream().map(n -> new SegmentBucket.DataFile(n, 0, 0)).toList()));
+              names.stream().map(n -> new SegmentBucket.DataFile(n, 0, 0)).toList(),
+              List.of()));
       SegmentCursor m = reader.messages(Long.MIN_VALUE, Long.MAX_VALUE);
       for (int i = 0; m.next(); i++) {
         if (i >= without) {
@@ -219,7 +220,7 @@ class EditedSegmentTest {
         int at = (int) reader.index().offset(i);
         byte[] block = Arrays.copyOfRange(bytes, at, at + reader.index().length(i));
         int seed = b.getInt(12);
-        b.putInt(at + 8, SegmentBlock.checksum(seed, at, block, 0, block.length));
+        b.putInt(at + 12, SegmentBlock.checksum(seed, at, block, 0, block.length));
       }
     }
     put(segment(number), bytes);
@@ -329,11 +330,11 @@ class EditedSegmentTest {
   }
 
   @Test
-  void aCheckpointOfVersionOneIsDamage() throws Exception {
+  void aCheckpointOfAnEarlierVersionIsDamage() throws Exception {
     Checkpoint two = checkpoint();
     assertEquals(2, two.segments().size());
     Path path = log.context().layout().checkpoint(two.number());
-    String body = text(two.encode()).replaceFirst("checkpoint 2 ", "checkpoint 1 ");
+    String body = text(two.encode()).replaceFirst("checkpoint 3 ", "checkpoint 2 ");
     put(path, body.getBytes(StandardCharsets.UTF_8));
     assertThrows(DamagedException.class, this::settled);
     assertTrue(damage().contains(path));
@@ -353,7 +354,7 @@ class EditedSegmentTest {
             .replaceFirst("\"segment\" *: *1", "\"segment\":2");
     byte[] document = other.getBytes(StandardCharsets.UTF_8);
     String line =
-        "cinch checkpoint 2 %d %s\n"
+        "cinch checkpoint 3 %d %s\n"
             .formatted(document.length, dev.cinch.bag.format.Envelope.sha256(document));
     put(path, (line + other).getBytes(StandardCharsets.UTF_8));
     assertThrows(DamagedException.class, this::settled);

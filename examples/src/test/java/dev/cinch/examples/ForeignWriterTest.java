@@ -19,6 +19,7 @@ import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings.Leases;
+import dev.cinch.bag.read.MessageSink;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;
@@ -126,11 +127,25 @@ class ForeignWriterTest {
     return frame - Frame.HEAD - Frame.TRAILER - Frame.MESSAGE_OVERHEAD;
   }
 
+  /** Of any length: each was written at once. */
   @Test
-  void aLongBatchOfOneStepAtTheEndDoesNotExistForAnybody() throws Exception {
-    ForeignFile bytes = foreign().batch(100, false);
+  void batchesOfAnyLengthExistForAll() throws Exception {
+    Files.write(file, foreign().batch(100).batch(20_000).batch(90).bytes());
+    List<Integer> expected = List.of("ours".length(), payload(100), payload(20_000), payload(90));
+    assertEquals(expected, live());
+    s.settle(log, timestamp);
+    assertEquals(expected, live());
+    assertEquals(expected, settled());
+    assertEquals(expected, python());
+    assertEquals(List.of(), verify());
+  }
+
+  @Test
+  void c2_aTornEndDoesNotExistForAnybody() throws Exception {
+    ForeignFile bytes = foreign().batch(100);
     int end = bytes.length();
-    Files.write(file, bytes.batch(Frame.ONE_STEP_LIMIT + 1, false).bytes());
+    byte[] all = bytes.batch(20_000).bytes();
+    Files.write(file, Arrays.copyOf(all, all.length - 1));
     List<Integer> expected = List.of("ours".length(), payload(100));
     assertEquals(expected, live());
     var left = new ArrayList<String>();
@@ -138,58 +153,49 @@ class ForeignWriterTest {
     assertEquals(List.of("VOID " + header.name() + " " + end), left);
     assertEquals(List.of(Finding.Severity.NOTE), verify().stream().map(Finding::severity).toList());
     s.settle(log, timestamp);
+    Files.write(file, all); // what comes too late does not exist either
     assertEquals(expected, live());
     assertEquals(expected, settled());
     assertEquals(expected, python());
     assertTrue(StoreVerifier.verify(store, s.environment, f -> {}).intact());
   }
 
+  /** All the rest is given, and then it is told. */
   @Test
-  void theLongestOfOneStepExistsForAll() throws Exception {
-    int first = Frame.ONE_STEP_LIMIT - header.length(); // written with the header
-    ForeignFile bytes = foreign().batch(first, false).batch(Frame.ONE_STEP_LIMIT, false);
-    Files.write(file, bytes.batch(Frame.ONE_STEP_LIMIT + 1, true).bytes());
-    List<Integer> expected =
-        List.of(
-            "ours".length(),
-            payload(first),
-            payload(Frame.ONE_STEP_LIMIT),
-            payload(Frame.ONE_STEP_LIMIT + 1));
-    assertEquals(expected, live());
+  void c4_aHoleInTheMiddleIsDamageOnceSettled() throws Exception {
+    ForeignFile bytes = foreign().batch(100);
+    int begin = bytes.length();
+    int end = bytes.batch(20_000).length();
+    byte[] all = bytes.batch(90).bytes();
+    all[begin + 1_000] ^= 1;
+    Files.write(file, all);
     s.settle(log, timestamp);
-    assertEquals(expected, settled());
-    assertEquals(expected, python());
-    assertEquals(List.of(), verify());
-  }
-
-  @Test
-  void aFirstBatchOfOneStepCountsWithTheHeader() throws Exception {
-    int first = Frame.ONE_STEP_LIMIT - header.length() + 1;
-    Files.write(file, foreign().batch(first, false).bytes());
-    assertEquals(List.of("ours".length()), live());
-    s.settle(log, timestamp);
-    assertEquals(List.of("ours".length()), settled());
-    assertEquals(List.of("ours".length()), python());
-  }
-
-  @Test
-  void aLongBatchOfOneStepInTheMiddleIsDamageOnceSettled() throws Exception {
-    ForeignFile bytes = foreign().batch(100, false);
-    int end = bytes.length();
-    Files.write(file, bytes.batch(20_000, false).batch(90, false).bytes());
-    assertEquals(List.of("ours".length(), payload(100)), live());
-    s.settle(log, timestamp);
-    DamagedException damage = assertThrows(DamagedException.class, this::settled);
-    assertEquals(file, damage.path());
-    assertEquals(end, damage.offset());
-    assertThrows(DamagedException.class, this::live);
-    assertTrue(verify().stream().anyMatch(f -> f.severity() == Finding.Severity.DAMAGE));
-    var left = new ArrayList<String>();
-    assertEquals(List.of("ours".length(), payload(100), payload(90)), salvage(left));
-    assertEquals(List.of("DAMAGE " + header.name() + " " + end), left);
-    Python.Run run = Python.read(temp, store, "jobs");
-    assertEquals(1, run.exit(), run.err());
-    assertTrue(run.err().startsWith(file + ": damaged at byte "), run.err());
+    List<Integer> expected = List.of("ours".length(), payload(100), payload(90));
+    for (boolean there : new boolean[] {true, false}) { // nobody reads the data file
+      var given = new ArrayList<Integer>();
+      MessageSink sink = m -> given.add(m.payload().length);
+      DamagedException damage =
+          assertThrows(
+              DamagedException.class,
+              () ->
+                  log.reader()
+                      .settled(Long.MIN_VALUE, Long.MAX_VALUE, true, sink, (m, f, why) -> {}));
+      assertEquals(file, damage.path());
+      assertEquals(begin, damage.offset());
+      assertEquals(expected, given);
+      assertTrue(verify().stream().anyMatch(f -> f.severity() == Finding.Severity.DAMAGE));
+      Python.Run run = Python.read(temp, store, "jobs");
+      assertEquals(1, run.exit(), run.err());
+      assertEquals(
+          file
+              + ": damaged at byte %d: expected batches up to byte %d, with 1 messages\n"
+                  .formatted(begin, end),
+          run.err());
+      assertEquals(expected, run.messages().stream().map(payload -> payload.length).toList());
+      if (there) {
+        Files.delete(file);
+      }
+    }
   }
 
   /** The lock would say the same, and nobody could read it: the log would never be settled. */
@@ -198,15 +204,13 @@ class ForeignWriterTest {
   void aTrailerWhoseCountCannotBeIsNone() throws Exception {
     long[] counts = {0, -1, Long.MIN_VALUE, 1_000, Long.MAX_VALUE};
     for (long count : Share.ALL ? counts : Arrays.copyOf(counts, 2)) {
-      for (boolean twoStep : new boolean[] {false, true}) {
-        fill();
-        Files.write(file, foreign().batch(100, false).batch(90, twoStep, count).bytes());
-        List<Integer> expected = List.of("ours".length(), payload(100));
-        assertEquals(expected, live());
-        s.settle(log, timestamp);
-        assertEquals(expected, settled());
-        assertEquals(expected, python());
-      }
+      fill();
+      Files.write(file, foreign().batch(100).batch(90, count).bytes());
+      List<Integer> expected = List.of("ours".length(), payload(100));
+      assertEquals(expected, live());
+      s.settle(log, timestamp);
+      assertEquals(expected, settled());
+      assertEquals(expected, python());
     }
   }
 }

@@ -1,8 +1,6 @@
 package dev.cinch.examples;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -10,15 +8,21 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.audit.AuditStore;
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentBucket.DataFile;
+import dev.cinch.bag.format.SegmentBucket.Hole;
+import dev.cinch.bag.format.SegmentEncoder;
+import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.write.LeaseStamp;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -26,15 +30,28 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Locks and records that contradict themselves, and whose digests are right. */
+@SuppressWarnings("NullAway.Init")
 class ForgedDocumentsTest {
+  private static PythonReader python;
+
   @TempDir Path temp;
+
+  @BeforeAll
+  static void begin() throws IOException {
+    python = new PythonReader();
+  }
+
+  @AfterAll
+  static void end() {
+    python.close();
+  }
 
   private Path store;
   private AuditStore s;
@@ -66,17 +83,6 @@ class ForgedDocumentsTest {
     Files.write(file, bytes);
   }
 
-  private static byte[] envelope(String type, String body) {
-    byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
-    String line = "cinch %s %d %s\n".formatted(type, bytes.length, Envelope.sha256(bytes));
-    return (line + body).getBytes(StandardCharsets.UTF_8);
-  }
-
-  private static String body(Path file) throws IOException {
-    String text = Files.readString(file);
-    return text.substring(text.indexOf('\n') + 1);
-  }
-
   /** A record without seals that lists buckets. */
   private void list(List<ClosedBucket> buckets) throws IOException {
     put(record, decoded().withBuckets(buckets).encode());
@@ -96,6 +102,10 @@ class ForgedDocumentsTest {
                 log.reader()
                     .settled(Long.MIN_VALUE, Long.MAX_VALUE, true, m -> true, (m, f, why) -> {}));
     assertEquals(file, e.path());
+    toldByCheckers(file);
+  }
+
+  private void toldByCheckers(Path file) throws Exception {
     var damaged = new ArrayList<Path>();
     StoreVerifier.verify(
         store,
@@ -106,45 +116,123 @@ class ForgedDocumentsTest {
           }
         });
     assertTrue(damaged.contains(file), damaged.toString());
-    Python.Run run = Python.read(temp, store, "jobs");
-    assertEquals(1, run.exit(), run.err());
-    assertTrue(run.err().startsWith(file + ": "), run.err());
+    IOException e = assertThrows(IOException.class, () -> python.read(store));
+    String said = String.valueOf(e.getMessage());
+    assertTrue(said.contains(" error '" + file + ": "), said);
+    assertEquals(-1, said.indexOf("\\n"), said); // one line
+  }
+
+  /** A message of a lock. */
+  private record Line(int file, long position, int leases, long timestamp) {}
+
+  private interface Content {
+    void put(SegmentEncoder out) throws IOException;
+  }
+
+  /** Puts another lock in the place of the bucket's, and another record that lists it. */
+  private void encoded(SegmentHeader header, Content content) throws IOException {
+    var out = new ByteArrayOutputStream();
+    var encoder =
+        new SegmentEncoder(
+            header,
+            bytes -> {
+              var copy = new byte[bytes.remaining()];
+              bytes.get(copy);
+              out.writeBytes(copy);
+            });
+    content.put(encoder);
+    encoder.end();
+    put(lock, out.toByteArray());
+    list(List.of(new ClosedBucket(place().start(), encoder.digest())));
+  }
+
+  private Bucket place() throws IOException {
+    return new Bucket(decoded().buckets().get(0).start(), log.context().bucketWidth());
+  }
+
+  private void forge(SegmentBucket bucket, List<Line> lines) throws IOException {
+    encoded(
+        SegmentHeader.ofBucket(s.store.context().identity().id(), log.id(), place()),
+        encoder -> {
+          encoder.bucket(bucket);
+          for (Line l : lines) {
+            encoder.message(l.file(), l.position(), l.leases(), l.timestamp(), new byte[3], 0, 3);
+          }
+        });
+  }
+
+  private static List<DataFile> files(DataFile... files) {
+    return List.of(files);
   }
 
   @Test
   void aLockThatContradictsItselfIsDamaged() throws Exception {
-    String good = body(lock);
-    long start = decoded().buckets().get(0).start();
-    Matcher files = Pattern.compile("\\{[^{}]*\"name\"[^{}]*\\}").matcher(good);
-    assertTrue(files.find());
-    String one = files.group();
-    assertTrue(files.find());
-    String two = files.group();
-    assertFalse(files.find());
-    String empty = one.replaceFirst("\"copy\" *: *\"[^\"]*\"", "\"copy\":\"\"");
-    var bad = new ArrayList<String>();
-    bad.add(good.replace(two, one)); // twice
-    bad.add(good.replace(one, "1").replace(two, one).replaceFirst("1(?=\\s*,)", two)); // unsorted
-    for (String field :
-        List.of(
-            "\"messages\":0",
-            "\"messages\":-1",
-            "\"messages\":1000",
-            "\"messages\":9223372036854775807",
-            "\"validLength\":-1",
-            "\"validLength\":1",
-            "\"first\":9223372036854775807")) {
-      String name = field.substring(0, field.indexOf(':'));
-      bad.add(good.replace(one, one.replaceFirst(name + " *: *-?[0-9]+", field)));
+    SegmentBucket good = locked();
+    DataFile one = good.files().get(0);
+    DataFile two = good.files().get(1);
+    long t = good.start() + 1;
+    var lines = List.of(new Line(0, 0, 0, t), new Line(1, 0, 0, t));
+    forge(good, lines);
+    assertEquals(1, python.read(store).size());
+    assertTrue(StoreVerifier.verify(store, s.environment, f -> {}).intact());
+
+    var bad = new ArrayList<SegmentBucket>();
+    var names = List.of(files(one, one), files(two, one));
+    names.forEach(f -> bad.add(SegmentBucket.closed(good.start(), f, List.of())));
+    long n = one.validLength();
+    for (long[] f :
+        new long[][] {{n, 0}, {n, -1}, {n, 1000}, {n, Long.MAX_VALUE}, {-1, 1}, {1, 1}, {0, 1}}) {
+      var other = new DataFile(one.name(), f[0], f[1]);
+      bad.add(SegmentBucket.closed(good.start(), files(other, two), List.of()));
     }
-    bad.add(
-        good.replace(one, empty.replaceFirst("\"validLength\" *: *[0-9]+", "\"validLength\":0")));
-    for (String document : bad) {
-      assertNotEquals(good, document);
-      put(lock, envelope("lock 2", document));
-      list(List.of(new ClosedBucket(start, Envelope.sha256(Files.readAllBytes(lock)))));
+    for (long[] h :
+        new long[][] {
+          {9, 9, 1}, {9, 8, 1}, {-1, 9, 1}, {9, 10, -1}, {n, n + 1, 1}, {9, n + 1, 1}
+        }) {
+      bad.add(
+          SegmentBucket.closed(
+              good.start(), good.files(), List.of(new Hole(one.name(), h[0], h[1], h[2]))));
+    }
+    var overlap = List.of(new Hole(one.name(), 9, 20, 0), new Hole(one.name(), 19, 30, 0));
+    bad.add(SegmentBucket.closed(good.start(), good.files(), overlap));
+    bad.add(SegmentBucket.closed(good.start() + 1, good.files(), List.of())); // not this bucket
+    for (SegmentBucket bucket : bad) {
+      forge(bucket, lines);
       told(lock);
     }
+    for (Line wrong : List.of(new Line(2, 0, 0, t), new Line(1, 0, 1, t))) {
+      forge(good, List.of(lines.get(0), wrong)); // a file and a lease set that are not there
+      told(lock);
+    }
+    put(lock, "a letter\n".getBytes(StandardCharsets.UTF_8));
+    told(lock);
+    var header = SegmentHeader.ofBucket(s.store.context().identity().id(), log.id(), place());
+    encoded(header, encoder -> {}); // without its bucket
+    told(lock);
+  }
+
+  /** Readers go by the digest; all else is for whoever checks everything. */
+  @Test
+  void messagesThatCannotBeAreDamage() throws Exception {
+    SegmentBucket good = locked();
+    long t = good.start() + 1;
+    var first = new Line(0, 0, 0, t);
+    for (List<Line> bad :
+        List.of(
+            List.of(first),
+            List.of(first, first),
+            List.of(new Line(1, 0, 0, t), first),
+            List.of(first, new Line(1, 1, 0, t)),
+            List.of(first, new Line(1, 0, 0, t), new Line(1, 1, 0, t)),
+            List.of(first, new Line(1, 0, 0, t - 1 + log.context().bucketWidth())),
+            List.of(new Line(0, 0, 0, good.start() - 1), new Line(1, 0, 0, t)))) {
+      forge(good, bad);
+      toldByCheckers(lock);
+    }
+  }
+
+  private SegmentBucket locked() throws IOException {
+    return new Locks(log.context()).read(place()).orElseThrow().bucket();
   }
 
   @Test

@@ -9,14 +9,14 @@ import java.util.List;
 import java.util.zip.CRC32;
 
 /**
- * Edits of a segment that leave it consistent: a field of its header, index or trailer is another
- * one, or a byte of a message, and all checksums are right again (docs/format-segments.md).
+ * Edits of a settled file that leave it consistent: a field of its header, index or trailer is
+ * another one, or a byte of a message, and all checksums are right again, also those in its index.
  */
 final class SegmentEdits {
   private static final int HEADER = 128;
   private static final int TRAILER = 44;
-  private static final int ENTRY = 24;
-  private static final int HEAD = 12;
+  private static final int ENTRY = 28;
+  private static final int HEAD = 16;
 
   private final byte[] good;
   private final int index;
@@ -99,6 +99,7 @@ final class SegmentEdits {
     System.arraycopy(good, at + ENTRY, bad, at, good.length - at - ENTRY);
     ByteBuffer b = buffer(bad);
     b.putInt(index + 4, b.getInt(index + 4) - ENTRY);
+    b.putInt(index + 8, b.getInt(index + 8) - ENTRY);
     int trailer = end - ENTRY;
     b.putLong(trailer + 16, b.getLong(trailer + 16) - ENTRY);
     return bad;
@@ -122,7 +123,13 @@ final class SegmentEdits {
       if (length < HEAD || at + length > trailer) {
         break;
       }
-      b.putInt(at + 8, crc(seed, at, Arrays.copyOfRange(bad, at, at + 8), bad, at + HEAD, length));
+      int right = crc(seed, at, Arrays.copyOfRange(bad, at, at + 12), bad, at + HEAD, length);
+      b.putInt(at + 12, right);
+      for (int entry = index + HEAD; at < index && entry + ENTRY <= trailer; entry += ENTRY) {
+        if (b.getLong(entry + 8) == at) {
+          b.putInt(entry + 24, right);
+        }
+      }
       at += length;
     }
     b.putInt(

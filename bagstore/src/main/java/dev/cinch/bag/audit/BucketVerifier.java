@@ -3,14 +3,17 @@ package dev.cinch.bag.audit;
 import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.Locks.Closed;
 import dev.cinch.bag.close.UnrecordedLocks;
-import dev.cinch.bag.format.BucketLock;
+import dev.cinch.bag.file.LeaseSet;
+import dev.cinch.bag.file.LeaseTable;
+import dev.cinch.bag.file.SegmentCursor;
+import dev.cinch.bag.file.SegmentReader;
+import dev.cinch.bag.file.SegmentVerifier;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.FileHeader;
-import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
-import dev.cinch.bag.read.LeaseTable;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.storage.Stored;
@@ -53,49 +56,52 @@ final class BucketVerifier {
     Path directory = log.layout().bucket(bucket);
     Path lock = LogLayout.lock(directory);
     try {
-      Optional<Closed> closed = locks.readListed(bucket, listed);
+      Optional<SegmentReader> closed = locks.open(bucket, listed);
       if (closed.isEmpty()) {
         missing(bucket);
         return;
       }
-      tally.read(lock, storage.size(lock));
-      if (digest != null && !closed.get().digest().equals(digest)) {
-        tally.found(Finding.damage(lock, 0, "SHA-256 " + digest, closed.get().digest()));
+      try (SegmentReader in = closed.get()) {
+        if (digest != null && !in.digest().equals(digest)) {
+          tally.found(Finding.damage(lock, 0, "a lock of digest " + digest, in.digest()));
+        }
+        settled(in, bucket, keys);
+        others(directory, in.bucket(bucket.start()).orElseThrow());
       }
-      List<LockedFile> files = closed.get().lock().files();
-      for (LockedFile f : files) {
-        settledFile(bucket, directory, f, keys);
-      }
-      others(directory, closed.get().lock());
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
-      open(bucket, directory, keys); // what the files themselves say is all there is to go by
+      open(bucket, directory, keys); // what data files still say is all there is to go by
     } catch (IOException e) {
       tally.found(Finding.of(e, lock, "a readable bucket"));
     }
+  }
+
+  /** Reads all of a lock. */
+  private void settled(SegmentReader lock, Bucket bucket, WitnessVerifier keys) throws IOException {
+    new SegmentVerifier(lock).verify(b -> {});
+    SegmentCursor m = lock.messages(bucket.start(), bucket.end(), keys, true);
+    LeaseSet told = null;
+    while (m.next()) {
+      LeaseSet set = m.leaseSet();
+      if (set != null && !set.equals(told) && set.fault().isPresent()) {
+        told = set;
+        tally.found(
+            Finding.note(
+                lock.path(),
+                m.offset(),
+                "a witness that a trusted key signed",
+                set.fault().orElseThrow()));
+      }
+    }
+    m.lost().forEach(e -> tally.found(Finding.of(e)));
+    tally.read(lock.path(), lock.size());
+    tally.messages += lock.trailer().messages();
   }
 
   /** A bucket that a record lists is lost. */
   void missing(Bucket bucket) {
     Path lock = LogLayout.lock(log.layout().bucket(bucket));
     tally.found(Finding.damage(lock, 0, "the lock of a bucket that a record lists", "no file"));
-  }
-
-  private void settledFile(Bucket bucket, Path directory, LockedFile f, WitnessVerifier keys) {
-    Path path = LogLayout.dataFile(directory, f.name());
-    tally.messages += f.messages();
-    try (Stored in = log.storage().open(bucket, f.name(), Freshness.CACHED)) {
-      long size = in.size();
-      List<Finding> findings = verifier(bucket, path, f.name(), in, keys).settled(f, size);
-      tally.read(path, size);
-      findings.forEach(tally::found);
-    } catch (NoSuchFileException e) {
-      if (f.validLength() > 0) {
-        tally.found(Finding.damage(path, 0, f.validLength() + " valid bytes", "no file"));
-      }
-    } catch (IOException e) {
-      tally.found(Finding.of(e, path, "a readable file"));
-    }
   }
 
   private FileVerifier verifier(
@@ -110,14 +116,9 @@ final class BucketVerifier {
   }
 
   /** What else stands in a closed bucket. */
-  private void others(Path directory, BucketLock lock) throws IOException {
+  private void others(Path directory, SegmentBucket bucket) throws IOException {
     Set<String> known = new HashSet<>(LogLayout.MARKS);
-    lock.files().forEach(f -> known.add(f.name().toString()));
-    for (BucketLock.Part part : lock.parts()) {
-      known.add(LogLayout.lockPartName(part.sha256()));
-      Path path = directory.resolve(LogLayout.lockPartName(part.sha256()));
-      tally.read(path, storage.size(path));
-    }
+    bucket.files().forEach(f -> known.add(f.name().toString()));
     List<String> names = storage.list(directory, Freshness.CACHED).stream().sorted().toList();
     for (String name : names) {
       if (DataFileName.parse(name).isPresent() && !known.contains(name)) {
@@ -182,8 +183,8 @@ final class BucketVerifier {
         Optional<DataFileName> parsed = DataFileName.parse(name);
         if (parsed.isPresent()) {
           openFile(bucket, path, parsed.get(), keys);
-        } else if (!LogLayout.MARKS.contains(name) && !LogLayout.isLockPart(name)) {
-          tally.foreign(path); // a part: somebody is closing it
+        } else if (!LogLayout.MARKS.contains(name)) {
+          tally.foreign(path);
         } else {
           tally.file(log.store(), path);
         }

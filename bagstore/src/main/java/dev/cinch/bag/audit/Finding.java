@@ -21,11 +21,6 @@ public record Finding(Severity severity, Path path, long offset, String expected
   public enum Severity {
     /** A reader can't give the right answer, or nobody can prove that it does. */
     DAMAGE,
-    /**
-     * A file lost bytes, and the copy in its bucket's lock stands in for them (rule C3): answers
-     * are right.
-     */
-    COVERED,
     /** No answer depends on it: foreign files, torn tails, what was written too late. */
     NOTE
   }

@@ -3,17 +3,16 @@ package dev.cinch.bag.audit;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.file.SegmentMarks;
+import dev.cinch.bag.file.SegmentReader;
+import dev.cinch.bag.file.SegmentVerifier;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Floor;
-import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.SegmentFeed;
-import dev.cinch.bag.read.SegmentMarks;
-import dev.cinch.bag.read.SegmentReader;
-import dev.cinch.bag.read.SegmentVerifier;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
@@ -64,7 +63,7 @@ final class SegmentsVerifier {
   private boolean gap;
 
   /** Of those that are whole. */
-  private final Map<Long, SegmentDigests> digests = new HashMap<>();
+  private final Map<Long, String> digests = new HashMap<>();
 
   /** Messages in those that are whole. */
   private final SortedMap<Long, Long> messages = new TreeMap<>();
@@ -242,9 +241,9 @@ final class SegmentsVerifier {
       segments = number;
       covered = h.to();
       lastRecord = h.lastRecord();
-      SegmentDigests found = new SegmentVerifier(reader).verify(bucket -> {});
+      new SegmentVerifier(reader).verify(bucket -> {});
       messages.put(number, reader.trailer().messages());
-      digests.put(number, found);
+      digests.put(number, reader.digest());
       tally.read(path, reader.size());
     } catch (IOException e) {
       if (expire()) {
@@ -298,15 +297,16 @@ final class SegmentsVerifier {
     }
     for (int i = known; i < c.segments().size(); i++) {
       Checkpoint.Covered expected = c.segments().get(i);
-      SegmentDigests found = digests.get(i + 1L);
-      if (found != null && !found.equals(expected.digests())) {
+      String found = digests.get(i + 1L);
+      if (found != null && !found.equals(expected.digest())) {
         found = again(i + 1L); // rule N5
       }
-      if (found != null && !found.equals(expected.digests())) {
+      if (found != null && !found.equals(expected.digest())) {
         tally.bad(
             log.layout().segment(i + 1L),
-            "SHA-256 %s (checkpoint %d says)".formatted(expected.digests().sha256(), c.number()),
-            found.sha256());
+            "header, index and trailer of SHA-256 %s (checkpoint %d says)"
+                .formatted(expected.digest(), c.number()),
+            found);
       } else if (messages.getOrDefault(i + 1L, expected.messages()) != expected.messages()) {
         tally.bad(
             path,
@@ -324,9 +324,10 @@ final class SegmentsVerifier {
     }
   }
 
-  private SegmentDigests again(long number) throws IOException {
+  private String again(long number) throws IOException {
     try (SegmentReader reader = SegmentReader.openUncached(log, number)) {
-      return new SegmentVerifier(reader).verify(bucket -> {});
+      new SegmentVerifier(reader).verify(bucket -> {});
+      return reader.digest();
     }
   }
 
@@ -337,7 +338,7 @@ final class SegmentsVerifier {
 
   /**
    * Makes the segments that no checkpoint names once more, of the records and data files that still
-   * stand: their bytes must be those. What is wrong with these themselves is told elsewhere.
+   * stand: they must hold that. What is wrong with these themselves is told elsewhere.
    */
   void compareWithBuckets() throws IOException {
     if (floor > 0 && checkpoint.isEmpty()) {
@@ -353,22 +354,19 @@ final class SegmentsVerifier {
     } catch (IOException e) {
       return; // told with the records
     }
-    for (Map.Entry<Long, SegmentDigests> e : new TreeMap<>(digests).entrySet()) {
-      long number = e.getKey();
+    for (long number : new TreeSet<>(digests.keySet())) {
       if (number <= checkpoint.map(Checkpoint::segment).orElse(0L) || tip.isEmpty()) {
         continue;
       }
       tally.unlessRetired(
-          () -> compareWithBuckets(feed, tip.get(), number, e.getValue()),
-          () -> retiredMeanwhile(covered));
+          () -> compareWithBuckets(feed, tip.get(), number), () -> retiredMeanwhile(covered));
     }
   }
 
-  private void compareWithBuckets(SegmentFeed feed, Link tip, long number, SegmentDigests found) {
+  private void compareWithBuckets(SegmentFeed feed, Link tip, long number) {
     Path path = log.layout().segment(number);
-    try {
-      SegmentHeader header = SegmentReader.header(log, number, SegmentMarks.none(log));
-      feed.check(header, path, tip, found.sha256());
+    try (SegmentReader segment = SegmentReader.open(log, number)) {
+      feed.check(segment, tip);
     } catch (DamagedException e) {
       if (path.equals(e.path()) || !tally.isDamaged()) {
         tally.found(Finding.of(e));

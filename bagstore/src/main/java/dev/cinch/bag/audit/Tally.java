@@ -21,7 +21,6 @@ final class Tally {
   long buckets;
   long messages;
   private long damage;
-  private long covered;
   private long notes;
   private @Nullable List<Finding> held;
 
@@ -65,7 +64,6 @@ final class Tally {
     }
     switch (f.severity()) {
       case DAMAGE -> damage++;
-      case COVERED -> covered++;
       case NOTE -> notes++;
     }
     listener.found(f);
@@ -111,7 +109,6 @@ final class Tally {
   }
 
   VerifySummary summary() {
-    return new VerifySummary(
-        files, bytes, logs, records, buckets, messages, damage, covered, notes);
+    return new VerifySummary(files, bytes, logs, records, buckets, messages, damage, notes);
   }
 }

@@ -11,7 +11,6 @@ package dev.cinch.bag.audit;
  * @param messages that the locks cover; of what is retired, those in segments; in buckets not
  *     settled yet, those of whole batches
  * @param damage findings of severity {@link Finding.Severity#DAMAGE}
- * @param covered findings of severity {@link Finding.Severity#COVERED}
  * @param notes findings of severity {@link Finding.Severity#NOTE}
  */
 public record VerifySummary(
@@ -22,7 +21,6 @@ public record VerifySummary(
     long buckets,
     long messages,
     long damage,
-    long covered,
     long notes) {
   /** Whether every answer is right: no damage. */
   public boolean intact() {

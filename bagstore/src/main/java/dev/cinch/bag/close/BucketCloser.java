@@ -2,11 +2,14 @@ package dev.cinch.bag.close;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.Locks.Closed;
-import dev.cinch.bag.format.BucketLock;
-import dev.cinch.bag.format.Envelope;
-import dev.cinch.bag.format.FileHeader;
-import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.file.DataFileExtent;
+import dev.cinch.bag.file.DataFiles;
+import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentEncoder;
+import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage;
@@ -18,7 +21,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -36,16 +39,10 @@ import org.slf4j.LoggerFactory;
 public final class BucketCloser {
   private static final Logger LOG = LoggerFactory.getLogger(BucketCloser.class);
   private static final long RETRY_NANOS = 1_000_000_000L;
-
-  /** Copies of the ends of files that one lock has where forcing the files does as well, bytes. */
-  private static final int MAX_COPIES = 1 << 22;
-
-  /** What a lock or a part of one has at most before the next part begins, bytes. */
-  private static final int PART_BYTES = 1 << 22;
+  private static final Comparator<DataFileName> BY_NAME =
+      Comparator.comparing(DataFileName::toString);
 
   private final Consumer<ForeignEntryException> leftOut;
-  private final int partBytes;
-  private final int maxCopies;
   private final LogContext log;
   private final LogStorage storage;
   private final Locks locks;
@@ -59,17 +56,7 @@ public final class BucketCloser {
    *     is not a file, or one with other names (rule N7)
    */
   BucketCloser(LogContext log, Consumer<ForeignEntryException> leftOut) {
-    this(log, leftOut, PART_BYTES, MAX_COPIES);
-  }
-
-  /**
-   * @param maxCopies bytes of copies in one lock, where the files can be forced instead
-   */
-  BucketCloser(
-      LogContext log, Consumer<ForeignEntryException> leftOut, int partBytes, int maxCopies) {
     this.leftOut = leftOut;
-    this.partBytes = partBytes;
-    this.maxCopies = maxCopies;
     this.log = log;
     this.storage = log.storage();
     this.locks = new Locks(log);
@@ -138,67 +125,51 @@ public final class BucketCloser {
   }
 
   private Closed attempt(Bucket bucket) throws IOException {
-    try (Closing closing = storage.seal(bucket)) { // steps 1 and 2
-      List<LockedFile> files = // step 3
-          closing.measure(
-              name -> new FileHeader(log.store().identity().id(), log.id(), bucket, name),
-              maxCopies,
-              leftOut);
-      BucketLock mine = inParts(bucket, files, closing); // step 4
-      byte[] encoded = mine.encode();
-      byte[] winner = closing.publish(encoded);
-      // Most often it is ours, and not decoded again then.
+    try (Closing closing = storage.seal(bucket)) { // step 1
+      List<DataFileExtent> files = measure(bucket, closing.files()); // steps 2 and 3
+      write(bucket, files, closing); // step 4
+      closing.publish();
       Closed truth =
-          Arrays.equals(winner, encoded)
-              ? new Closed(mine, Envelope.sha256(winner))
-              : locks.read(bucket).orElseThrow(() -> new NoSuchFileException(bucket.toString()));
-      closing.finish(truth.lock().parts().stream().map(BucketLock.Part::sha256).toList()); // step 5
+          locks
+              .read(bucket, Freshness.CERTAIN)
+              .orElseThrow(() -> new NoSuchFileException(bucket.toString()));
+      closing.finish(); // step 5
       return truth;
     }
   }
 
-  /**
-   * Publishes the parts of a lock, if it takes any.
-   *
-   * @return the lock as it is to be published, naming its parts
-   * @throws IOException if it would be too long for readers all the same; nothing of it counts then
-   */
-  private BucketLock inParts(Bucket bucket, List<LockedFile> files, Closing closing)
-      throws IOException {
-    var lock = new BucketLock(log.store().identity().id(), log.id(), bucket, files);
-    List<List<LockedFile>> groups = split(lock.files());
-    if (groups.size() <= 1) {
-      return lock;
+  private List<DataFileExtent> measure(Bucket bucket, List<DataFileName> names) throws IOException {
+    var measured = new ArrayList<DataFileExtent>();
+    for (DataFileName name : names.stream().sorted(BY_NAME).toList()) {
+      try (var files = new DataFiles(log, bucket, 1)) {
+        measured.add(files.measure(name));
+      } catch (ForeignEntryException e) {
+        if (!LogLayout.dataFile(log.layout().bucket(bucket), name).equals(e.path())) {
+          throw e; // the bucket itself
+        }
+        leftOut.accept(e); // no file, so that no writer can have made it (rule N7)
+      }
     }
-    var parts = new ArrayList<BucketLock.Part>();
-    for (List<LockedFile> group : groups) {
-      byte[] bytes = BucketLock.encodePart(group);
-      var part = new BucketLock.Part(Envelope.sha256(bytes), group.size());
-      closing.publishPart(part.sha256(), bytes);
-      parts.add(part);
-    }
-    BucketLock whole = lock.withParts(parts);
-    if (whole.encode().length > BucketLock.MAX_BYTES) {
-      throw new IOException(
-          "%s: a lock of %d data files in %d parts is longer than %d bytes, which is what readers"
-                  .formatted(
-                      locks.path(bucket), lock.files().size(), parts.size(), BucketLock.MAX_BYTES)
-              + " take: the bucket can't be closed");
-    }
-    return whole;
+    return measured;
   }
 
-  private List<List<LockedFile>> split(List<LockedFile> files) {
-    var groups = new ArrayList<List<LockedFile>>();
-    long left = 0;
-    for (LockedFile file : files) {
-      if (groups.isEmpty() || file.encodedBytes() > left) {
-        groups.add(new ArrayList<>());
-        left = partBytes;
+  private void write(Bucket bucket, List<DataFileExtent> measured, Closing closing)
+      throws IOException {
+    var header = SegmentHeader.ofBucket(log.store().identity().id(), log.id(), bucket);
+    var out = new SegmentEncoder(header, closing::write);
+    out.bucket(
+        SegmentBucket.closed(
+            bucket.start(),
+            measured.stream().map(DataFileExtent::listed).toList(),
+            measured.stream().flatMap(f -> f.holes().stream()).toList()));
+    try (var files = new DataFiles(log, bucket, measured.size())) {
+      for (int i = 0; i < measured.size(); i++) {
+        if (measured.get(i).messages() > 0) {
+          files.add(measured.get(i), i);
+        }
       }
-      groups.get(groups.size() - 1).add(file);
-      left -= file.encodedBytes();
+      files.feed(out, measured.size());
     }
-    return groups;
+    out.end();
   }
 }

@@ -15,9 +15,12 @@ import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Random;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.slf4j.Logger;
@@ -287,8 +290,11 @@ public final class HorizonAdvance {
       log.documents().secure(log.layout().root()); // or the first one the log's identity
     }
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
+    var buckets = new ArrayList<>(log.storage().buckets(from, to, this::isSettled)); // step 3
+    // Each closer in an order of its own, so that two of them don't copy everything twice.
+    Collections.shuffle(buckets, new Random(intent.closer().hashCode()));
     var closed = new ArrayList<ClosedBucket>();
-    for (Bucket bucket : log.storage().buckets(from, to, this::isSettled)) { // step 3
+    for (Bucket bucket : buckets) {
       Optional<Closed> it = closer.close(bucket, this::isSettled);
       if (it.isEmpty()) {
         return settle(intent, now); // we slept while others settled it, and retired it
@@ -296,6 +302,7 @@ public final class HorizonAdvance {
       closed.add(new ClosedBucket(bucket.start(), it.get().digest()));
       progress.accept(closed.size());
     }
+    closed.sort(Comparator.comparingLong(ClosedBucket::start));
     // After the buckets are closed: a key is trusted before anything is written under it, so that
     // what is in them needs no other.
     KeyCount keys = new CountingKeys(log.store(), tip.map(Link::record)).next();

@@ -31,15 +31,16 @@ public record Checkpoint(
 
   private static final String TYPE = "checkpoint";
 
-  private static final int VERSION = 2;
+  private static final int VERSION = 3;
 
   /**
    * What a checkpoint says of a segment.
    *
-   * @param digests by which it is known
+   * @param digest SHA-256 of its header, its index block with the head, and its trailer, one after
+   *     another, in hexadecimal: the index has a checksum of every other block
    * @param messages in it; what is left of a segment that expired (rule R4)
    */
-  public record Covered(SegmentDigests digests, long messages) {}
+  public record Covered(String digest, long messages) {}
 
   public Checkpoint {
     segments = List.copyOf(segments);
@@ -48,11 +49,11 @@ public record Checkpoint(
     }
   }
 
-  /** By which bytes it knows a segment; empty if it does not cover it. */
-  public Optional<SegmentDigests> digests(long number) {
+  /** The digest of a segment; empty if it does not cover it. */
+  public Optional<String> digestOf(long number) {
     return number < 1 || number > segments.size()
         ? Optional.empty()
-        : Optional.of(segments.get((int) number - 1).digests());
+        : Optional.of(segments.get((int) number - 1).digest());
   }
 
   /** How many messages the segments up to a number have; empty if it does not cover all of them. */
@@ -68,11 +69,7 @@ public record Checkpoint(
     document.put("digest", digest).put("segment", segment);
     var array = document.putArray("segments");
     for (Covered s : segments) {
-      array
-          .addObject()
-          .put("sha256", s.digests().sha256())
-          .put("index", s.digests().index())
-          .put("messages", s.messages());
+      array.addObject().put("digest", s.digest()).put("messages", s.messages());
     }
     return Envelope.encode(TYPE, VERSION, document);
   }
@@ -91,8 +88,7 @@ public record Checkpoint(
     for (Fields s : in.objects("segments")) {
       long messages = s.number("messages", 0, left);
       left -= messages;
-      segments.add(
-          new Covered(new SegmentDigests(s.sha256("sha256"), s.sha256("index")), messages));
+      segments.add(new Covered(s.sha256("digest"), messages));
     }
     if (segments.size() != segment) {
       throw new DamagedException(

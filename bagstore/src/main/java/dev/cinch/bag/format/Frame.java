@@ -15,8 +15,7 @@ package dev.cinch.bag.format;
  *           4  4  CRC-32 of: incarnation (16), offset of the trailer (8), bytes 8 to 47
  *           8  8  offset of the frame
  *          16  4  digest of the file up to and with this batch
- *          20  4  1: head and body were forced before the trailer was written; 0: all in one write,
- *                 of at most {@link #ONE_STEP_LIMIT} bytes
+ *          20  4  0
  *          24  8  messages in the file up to and with this batch
  *          32  8  timestamp of the first message in the file
  *          40  8  timestamp of the last message of this batch
@@ -29,17 +28,11 @@ package dev.cinch.bag.format;
  * The digest is the CRC-32 of: the digest before (4; the header's checksum for the first batch),
  * the head's first 16 bytes, the body. A checksum is seeded with incarnation and offset, so that a
  * frame copied into a payload or to another place is not taken for one (rule A4). The trailer
- * stands alone, so that closing reads the end of a file and not all of it (rule C4).
+ * stands alone, so that the end of a file says how many messages there are.
  */
 public final class Frame {
   public static final int HEAD = 20;
   public static final int TRAILER = 48;
-
-  /**
-   * A batch that makes the file no more than this much longer, bytes, is written in one step, any
-   * other in two (section 2, step 3); see {@link FrameCodec#inOneStep}.
-   */
-  public static final int ONE_STEP_LIMIT = 16 * 1024;
 
   /** Bytes before the payload of a message. */
   public static final int MESSAGE_OVERHEAD = 16;

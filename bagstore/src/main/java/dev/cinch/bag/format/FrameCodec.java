@@ -16,21 +16,16 @@ public final class FrameCodec {
   private final ByteBuffer seed = ByteBuffer.allocate(Id.BYTES + 8).order(ByteOrder.LITTLE_ENDIAN);
   private final ByteBuffer four = ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN);
 
-  /** Where the first frame of the file begins: the header was written with it. */
-  private final long firstFrame;
-
   /** For the frames of one data file. */
   public FrameCodec(DataFileName name) {
-    this(name.incarnation(), FileHeader.length(name));
+    this(name.incarnation());
   }
 
   /**
    * @param incarnation of the file
-   * @param firstFrame offset of the file's first frame: the length of its header
    */
-  FrameCodec(Id incarnation, long firstFrame) {
+  FrameCodec(Id incarnation) {
     incarnation.write(seed);
-    this.firstFrame = firstFrame;
   }
 
   /** Puts a head at the position of a little-endian buffer. */
@@ -65,7 +60,7 @@ public final class FrameCodec {
     out.putInt(Frame.TRAILER_MAGIC).putInt(0);
     out.putLong(trailer.frameOffset())
         .putInt(trailer.digest())
-        .putInt(trailer.twoStep() ? 1 : 0)
+        .putInt(0)
         .putLong(trailer.messages())
         .putLong(trailer.first())
         .putLong(trailer.last());
@@ -73,45 +68,23 @@ public final class FrameCodec {
   }
 
   /**
-   * Whether a frame may be written in one step: with all that is written with it, which for the
-   * first one is the file's header, it is no longer than {@link Frame#ONE_STEP_LIMIT}. No valid
-   * trailer says so of a longer one: a lock's copy would have to hold all of it (rule C3).
-   *
-   * @param frame offset of the frame
-   * @param end offset behind its trailer
-   */
-  public boolean inOneStep(long frame, long end) {
-    return end - (frame == firstFrame ? 0 : frame) <= Frame.ONE_STEP_LIMIT;
-  }
-
-  /**
    * Reads a trailer at an index of a little-endian buffer; null if there is no valid one for that
-   * offset of the file. One that says that its frame was written in one step is not valid if the
-   * frame is too long for that.
+   * offset of the file.
    */
   public @Nullable Trailer trailer(ByteBuffer in, int at, long trailerOffset) {
     if (in.limit() - at < Frame.TRAILER
         || in.getInt(at) != Frame.TRAILER_MAGIC
-        || in.getInt(at + 4) != seeded(trailerOffset, in, at + 8, Frame.TRAILER - 8)) {
-      return null;
-    }
-    int steps = in.getInt(at + 20);
-    if (steps != 0 && steps != 1) {
-      return null;
-    }
-    long frame = in.getLong(at + 8);
-    if (steps == 0 && !inOneStep(frame, trailerOffset + Frame.TRAILER)) {
+        || in.getInt(at + 4) != seeded(trailerOffset, in, at + 8, Frame.TRAILER - 8)
+        || in.getInt(at + 20) != 0) {
       return null;
     }
     var trailer =
         new Trailer(
-            frame,
+            in.getLong(at + 8),
             in.getInt(at + 16),
-            steps == 1,
             in.getLong(at + 24),
             in.getLong(at + 32),
             in.getLong(at + 40));
-    // A lock says the same, and nobody would read one that can't be (rule C6).
     return isPossible(trailer.messages(), trailerOffset) && trailer.first() <= trailer.last()
         ? trailer
         : null;

@@ -2,6 +2,7 @@ package dev.cinch.bag.format;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.file.Path;
 import java.util.zip.CRC32;
 
 /**
@@ -10,9 +11,12 @@ import java.util.zip.CRC32;
  *
  * <pre>
  * head   0  4  kind: "SEGB" a bucket, "SEGL" leases, "SEGM" messages, "SEGI" the index
- *        4  4  length of the body
- *        8  4  CRC-32 of: the header's checksum (4), offset of the block (8), bytes 0 to 7, the body
- * body  12
+ *        4  4  length of the body as it stands
+ *        8  4  how it is packed (upper 4 bits) and its length unpacked (lower 28 bits)
+ *       12  4  CRC-32 of: the header's checksum (4), offset of the block (8), bytes 0 to 11, the body as it stands
+ * body  16
+ *   how 0     as it is
+ *   how 1     a block of LZ4
  * </pre>
  *
  * <p>A bucket block ({@link SegmentBucket}) stands before everything of its bucket. The bodies of
@@ -22,14 +26,17 @@ import java.util.zip.CRC32;
  * leases    entries: 4 kind (upper 4 bits) and length n (lower 28 bits), then n bytes
  *   kind 2    a signed witness; gets the next number in the bucket, from 1
  *   kind 3    a lease set: n/4 witness numbers of 4 bytes each; gets the next number in the bucket, from 1
- * messages  in the total order of the log, each:
- *   0  4  length n of the payload
- *   4  4  data file: its place in the bucket's file table, from 0
- *   8  4  lease set, 0: none
- *  12  8  timestamp, nanoseconds
- *  20  8  position in the data file, from 0
- *  28  n  payload
+ * messages  8 timestamp of the first, nanoseconds; then in the total order of the log, each:
+ *   varint  length n of the payload
+ *   varint  data file: its place in the bucket's file table, from 0
+ *   varint  lease set, 0: none
+ *   varint  nanoseconds since the message before; 0 for the first
+ *   varint  position in the data file, from 0
+ *   n       payload
  * </pre>
+ *
+ * <p>A varint has seven bits of a number in each byte, the lowest first, and the eighth bit in all
+ * but the last. Bucket, leases and messages blocks are packed where that makes them smaller.
  *
  * <p>Witnesses and lease sets are numbered for each bucket anew and stand in it before the first
  * message that refers to them, so that a reader who begins in the middle of a bucket reads its
@@ -38,7 +45,7 @@ import java.util.zip.CRC32;
  * trusted keys that the bucket block states.
  */
 public final class SegmentBlock {
-  public static final int HEAD = 12;
+  public static final int HEAD = 16;
 
   public static final int BUCKET = 0x42474553; // "SEGB"
   public static final int LEASES = 0x4c474553; // "SEGL"
@@ -48,8 +55,11 @@ public final class SegmentBlock {
   /** A body of messages is ended before it would exceed so many bytes, unless it has only one. */
   public static final int TARGET = 1 << 16;
 
-  /** Bytes before the payload of a message. */
-  public static final int MESSAGE_OVERHEAD = 28;
+  static final int CRC_AT = 12;
+
+  private static final int HOW_SHIFT = 28;
+  private static final int LENGTH_MASK = (1 << HOW_SHIFT) - 1;
+  private static final int PACKED = 1;
 
   private SegmentBlock() {}
 
@@ -66,15 +76,63 @@ public final class SegmentBlock {
     var crc = new CRC32();
     ByteBuffer place = ByteBuffer.allocate(12).order(ByteOrder.LITTLE_ENDIAN);
     crc.update(place.putInt(seed).putLong(offset).array(), 0, 12);
-    crc.update(block, at, 8);
+    crc.update(block, at, CRC_AT);
     crc.update(block, at + HEAD, length - HEAD);
     return (int) crc.getValue();
   }
 
-  /** Puts the head before the body of a block that begins at index 0 of an array-backed buffer. */
-  static void seal(ByteBuffer block, int kind, int seed, long offset) {
+  /** The checksum that stands in a block's head; see {@link #checksum}. */
+  public static int checksumOf(ByteBuffer block) {
+    return block.getInt(CRC_AT);
+  }
+
+  /**
+   * Puts the head before the body of a block that begins at index 0 of an array-backed buffer and
+   * ends at its position.
+   *
+   * @param packed whether the body is
+   * @param unpacked bytes of the body before
+   * @return its checksum
+   */
+  static int seal(ByteBuffer block, int kind, boolean packed, int unpacked, int seed, long offset) {
+    if (unpacked > LENGTH_MASK) {
+      throw new IllegalArgumentException("a block of " + unpacked + " bytes");
+    }
     int length = block.position();
     block.putInt(0, kind).putInt(4, length - HEAD);
-    block.putInt(8, checksum(seed, offset, block.array(), 0, length));
+    block.putInt(8, packed ? PACKED << HOW_SHIFT | unpacked : unpacked);
+    int checksum = checksum(seed, offset, block.array(), 0, length);
+    block.putInt(CRC_AT, checksum);
+    return checksum;
+  }
+
+  /**
+   * The body of a block whose checksum is right, unpacked.
+   *
+   * @param block head and body
+   * @param path for error messages
+   * @param offset of the block, for error messages
+   * @return little-endian, from position to limit; array-backed from index 0
+   * @throws DamagedException if it can't be unpacked
+   */
+  public static ByteBuffer body(byte[] block, Path path, long offset) throws DamagedException {
+    int how = ByteBuffer.wrap(block).order(ByteOrder.LITTLE_ENDIAN).getInt(8);
+    int unpacked = how & LENGTH_MASK;
+    int stands = block.length - HEAD;
+    ByteBuffer body = null;
+    if (how >>> HOW_SHIFT == 0 && unpacked == stands) {
+      body = ByteBuffer.wrap(block, HEAD, stands);
+    } else if (how >>> HOW_SHIFT == PACKED && Lz4.isPossible(stands, unpacked)) {
+      var bytes = new byte[unpacked];
+      body = Lz4.unpack(block, HEAD, block.length, bytes) ? ByteBuffer.wrap(bytes) : null;
+    }
+    if (body == null) {
+      throw new DamagedException(
+          path,
+          offset,
+          "a body of %d bytes as it is, or packed with LZ4".formatted(unpacked),
+          "%d bytes in way %d".formatted(stands, how >>> HOW_SHIFT));
+    }
+    return body.order(ByteOrder.LITTLE_ENDIAN);
   }
 }

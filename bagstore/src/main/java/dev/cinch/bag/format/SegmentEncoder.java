@@ -4,31 +4,45 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Turns the messages of some records into the bytes of a segment, as a stream: header, blocks,
- * index, trailer. What comes out depends only on what is put in.
+ * Turns messages into the bytes of a settled file, as a stream: header, blocks, index, trailer. The
+ * header says whether it is a segment of some records or the lock of one bucket. What comes out
+ * depends only on what is put in.
  *
- * <p>Memory: one block, the witnesses of one bucket, and 24 bytes for each block. Not thread-safe;
- * after an exception it is of no more use.
+ * <p>Memory: one block twice, the witnesses of one bucket, and 28 bytes for each block. Not
+ * thread-safe; after an exception it is of no more use.
  */
 @CheckReturnValue
 public final class SegmentEncoder {
   private final Output out;
+  private final ByteBuffer header;
   private final int seed;
+  private final Lz4 packer = new Lz4();
+
+  /** Of a segment only: of a lock the first one counts, and nobody compares it. */
+  private final @Nullable SegmentContent content;
+
   private final SegmentIndex index = new SegmentIndex();
   private final Map<ByteBuffer, Integer> witnesses = new HashMap<>();
   private final Map<List<Integer>, Integer> sets = new HashMap<>();
   private ByteBuffer messages = block(SegmentBlock.TARGET);
   private ByteBuffer leases = block(1 << 12);
+  private ByteBuffer packed = block(SegmentBlock.TARGET);
   private long offset;
   private long blockTime;
+  private long lastTime;
   private long count;
   private long buckets;
+  private String digest = "";
+  private String contentDigest = "";
 
   /** Takes the bytes of a segment. */
   @FunctionalInterface
@@ -40,10 +54,11 @@ public final class SegmentEncoder {
   /** Begins a segment. */
   public SegmentEncoder(SegmentHeader header, Output out) throws IOException {
     this.out = out;
-    ByteBuffer bytes = header.encode();
-    this.seed = SegmentHeader.checksumOf(bytes);
-    offset = bytes.remaining();
-    out.write(bytes);
+    this.content = header.isOfBucket() ? null : new SegmentContent();
+    this.header = header.encode();
+    this.seed = SegmentHeader.checksumOf(this.header);
+    offset = this.header.remaining();
+    out.write(this.header.duplicate());
   }
 
   private static ByteBuffer block(int body) {
@@ -104,30 +119,71 @@ public final class SegmentEncoder {
   public void message(
       int file, long position, int leaseSet, long timestamp, byte[] bytes, int at, int length)
       throws IOException {
-    int needed = SegmentBlock.MESSAGE_OVERHEAD + length;
+    int needed = bytesOf(file, position, leaseSet, timestamp - lastTime, length);
     if (messages.position() > SegmentBlock.HEAD
         && messages.position() - SegmentBlock.HEAD + needed > SegmentBlock.TARGET) {
       flushMessages();
     }
     if (messages.position() == SegmentBlock.HEAD) {
       blockTime = timestamp;
+      lastTime = timestamp;
+      messages.putLong(timestamp);
+      needed = bytesOf(file, position, leaseSet, 0, length);
     }
     messages = reserve(messages, needed);
-    messages.putInt(length).putInt(file).putInt(leaseSet).putLong(timestamp).putLong(position);
+    SegmentMessages.put(messages, length);
+    SegmentMessages.put(messages, file);
+    SegmentMessages.put(messages, leaseSet);
+    SegmentMessages.put(messages, timestamp - lastTime);
+    SegmentMessages.put(messages, position);
     messages.put(bytes, at, length);
+    lastTime = timestamp;
     count++;
   }
 
-  /** Ends the segment. */
+  private static int bytesOf(int file, long position, int leaseSet, long time, int length) {
+    return SegmentMessages.length(length)
+        + SegmentMessages.length(file)
+        + SegmentMessages.length(leaseSet)
+        + SegmentMessages.length(time)
+        + SegmentMessages.length(position)
+        + length;
+  }
+
+  /** Ends the file. */
   public void end() throws IOException {
     flush();
     ByteBuffer body = index.body();
     ByteBuffer block = block(body.remaining()).put(body);
     long indexOffset = offset;
     int length = block.position();
-    SegmentBlock.seal(block, SegmentBlock.INDEX, seed, offset);
-    out.write(block.flip());
-    out.write(new SegmentTrailer(indexOffset, length, count, buckets).encode(seed));
+    int unused =
+        SegmentBlock.seal(
+            block, SegmentBlock.INDEX, false, length - SegmentBlock.HEAD, seed, offset);
+    ByteBuffer trailer = new SegmentTrailer(indexOffset, length, count, buckets).encode(seed);
+    MessageDigest opened = Envelope.sha256();
+    opened.update(header.duplicate());
+    opened.update(block.flip().duplicate());
+    opened.update(trailer.duplicate());
+    digest = HexFormat.of().formatHex(opened.digest());
+    if (content != null) {
+      contentDigest = content.end(count, buckets);
+    }
+    out.write(block);
+    out.write(trailer);
+  }
+
+  /**
+   * Once it has ended: SHA-256 of the header, the index block and the trailer, in hexadecimal. It
+   * covers every byte, since the index has a checksum of every other block.
+   */
+  public String digest() {
+    return digest;
+  }
+
+  /** Once it has ended, of a segment: see {@link SegmentContent}. */
+  public String content() {
+    return contentDigest;
   }
 
   /** Messages so far. */
@@ -158,11 +214,30 @@ public final class SegmentEncoder {
   }
 
   private void emit(ByteBuffer block, int kind, long time) throws IOException {
-    int length = block.position();
-    SegmentBlock.seal(block, kind, seed, offset);
-    index.add(kind, length, offset, time);
+    int unpacked = block.position() - SegmentBlock.HEAD;
+    if (content != null) {
+      content.add(kind, time, block.duplicate().flip().position(SegmentBlock.HEAD));
+    }
+    if (packed.capacity() < block.position()) {
+      packed = block(unpacked);
+    }
+    int end =
+        packer.pack(
+            block.array(),
+            SegmentBlock.HEAD,
+            block.position(),
+            packed.array(),
+            SegmentBlock.HEAD,
+            block.position() - 1); // only if that makes it smaller
+    ByteBuffer stands = end < 0 ? block : packed.clear().position(end);
+    int length = stands.position();
+    int checksum = SegmentBlock.seal(stands, kind, end >= 0, unpacked, seed, offset);
+    index.add(kind, length, offset, time, checksum);
     offset += length;
-    out.write(block.flip());
+    out.write(stands.flip());
+    if (packed.capacity() > 4 * SegmentBlock.TARGET) {
+      packed = block(SegmentBlock.TARGET);
+    }
   }
 
   private static ByteBuffer reserve(ByteBuffer buffer, int bytes) {

@@ -1,6 +1,7 @@
 package dev.cinch.bag.format;
 
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Bucket;
 import dev.cinch.lease.Id;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -10,27 +11,28 @@ import java.util.HexFormat;
 import java.util.zip.CRC32;
 
 /**
- * What a segment begins with: whose it is, and which records it covers (section 10).
+ * What a settled file begins with: whose it is, and what it covers (section 10). It is a segment of
+ * some records, or the lock of one bucket.
  *
  * <pre>
  *   0  8  magic "CINCHSEG"
- *   8  2  format version, 1
+ *   8  2  format version, 2
  *  10  2  length of the header, 128
  *  12  4  CRC-32 of all other bytes of the header
  *  16 16  store id
  *  32 16  log id
- *  48  8  number of the segment, from 1
+ *  48  8  number of the segment, from 1; 0 in a lock, as the next two
  *  56  8  number of the first record covered
  *  64  8  number of the last record covered
- *  72  8  from: where the first record's range begins, nanoseconds
- *  80  8  to: where the last record's range ends, nanoseconds
- *  88 32  SHA-256 of the last record
+ *  72  8  from: where the first record's range begins, nanoseconds; in a lock: the bucket
+ *  80  8  to: where the last record's range ends, nanoseconds; in a lock: the bucket
+ *  88 32  SHA-256 of the last record; zeros in a lock
  * 120  8  width of a bucket, nanoseconds
  * </pre>
  *
  * All numbers are little-endian; ids are 16 bytes as they are written in hexadecimal. There is no
  * time of writing and no name of a writer: whoever builds the segment of the same records gets the
- * same bytes.
+ * same content, see {@link SegmentContent}.
  *
  * @param store the store's id
  * @param log the log's id
@@ -59,8 +61,20 @@ public record SegmentHeader(
       ByteBuffer.wrap("CINCHSEG".getBytes(StandardCharsets.US_ASCII))
           .order(ByteOrder.LITTLE_ENDIAN)
           .getLong();
-  private static final short VERSION = 1;
+  private static final short VERSION = 2;
   private static final int CRC_AT = 12;
+  private static final String NO_DIGEST = "0".repeat(64);
+
+  /** What the lock of a bucket begins with. */
+  public static SegmentHeader ofBucket(Id store, Id log, Bucket bucket) {
+    return new SegmentHeader(
+        store, log, 0, 0, 0, bucket.start(), bucket.end(), NO_DIGEST, bucket.width());
+  }
+
+  /** Whether it is of the lock of a bucket, and not of a segment. */
+  public boolean isOfBucket() {
+    return number == 0;
+  }
 
   /** The header, ready to be written. */
   public ByteBuffer encode() {
@@ -112,14 +126,23 @@ public record SegmentHeader(
             b.getLong(80),
             HexFormat.of().formatHex(digest),
             b.getLong(120));
-    if (header.firstRecord < 1
-        || header.lastRecord < header.firstRecord
-        || header.lastRecord > Numbered.MAX
-        || header.to <= header.from
-        || header.width < 1) {
+    if (!header.isSound()) {
       throw new DamagedException(path, 48, "ranges that are not empty", header.toString());
     }
     return header;
+  }
+
+  private boolean isSound() {
+    if (to <= from || width < 1) {
+      return false;
+    }
+    return isOfBucket()
+        ? firstRecord == 0
+            && lastRecord == 0
+            && lastDigest.equals(NO_DIGEST)
+            && Math.floorMod(from, width) == 0
+            && to == from + width
+        : firstRecord >= 1 && lastRecord >= firstRecord && lastRecord <= Numbered.MAX;
   }
 
   private static int checksum(ByteBuffer header) {

@@ -13,13 +13,14 @@ import java.nio.file.Path;
  *       8  8  offset of the block
  *      16  8  messages: timestamp of the first one; leases: that of the messages block which follows;
  *             bucket: its start
+ *      24  4  checksum of the block, the one in its head
  * </pre>
  *
- * Numbers are little-endian; times never decrease. Takes 24 bytes for each 64 KiB of messages. Not
- * thread-safe while it grows.
+ * Numbers are little-endian; times never decrease. So a digest of the index covers every byte of
+ * the blocks. Takes 28 bytes for each 64 KiB of messages. Not thread-safe while it grows.
  */
 public final class SegmentIndex {
-  private static final int ENTRY = 24;
+  private static final int ENTRY = 28;
 
   private ByteBuffer entries;
   private int size;
@@ -33,12 +34,12 @@ public final class SegmentIndex {
     this.size = entries.limit() / ENTRY;
   }
 
-  void add(int kind, int length, long offset, long time) {
+  void add(int kind, int length, long offset, long time, int checksum) {
     if (entries.remaining() < ENTRY) {
       int capacity = Math.multiplyExact(entries.capacity(), 2);
       entries = ByteBuffer.allocate(capacity).order(ByteOrder.LITTLE_ENDIAN).put(entries.flip());
     }
-    entries.putInt(kind).putInt(length).putLong(offset).putLong(time);
+    entries.putInt(kind).putInt(length).putLong(offset).putLong(time).putInt(checksum);
     size++;
   }
 
@@ -67,6 +68,11 @@ public final class SegmentIndex {
   /** Nanoseconds; see above. */
   public long time(int i) {
     return entries.getLong(i * ENTRY + 16);
+  }
+
+  /** The checksum that block {@code i} must have. */
+  public int checksum(int i) {
+    return entries.getInt(i * ENTRY + 24);
   }
 
   /** The number of blocks whose time is below {@code time}; they come first. */

@@ -5,10 +5,8 @@ package dev.cinch.bag.format;
  *
  * @param frameOffset where its frame begins
  * @param digest of the file up to and with this batch
- * @param twoStep whether head and body were forced before the trailer was written
  * @param messages in the file up to and with this batch
  * @param first timestamp of the first message in the file
  * @param last timestamp of the last message of this batch
  */
-public record Trailer(
-    long frameOffset, int digest, boolean twoStep, long messages, long first, long last) {}
+public record Trailer(long frameOffset, int digest, long messages, long first, long last) {}

@@ -10,7 +10,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.regex.Pattern;
 
 /**
  * Where everything of a log stands.
@@ -39,9 +38,6 @@ public record LogLayout(Path root, LogName name) {
 
   private static final String PRELOCK = "prelock";
   private static final String LOCK = "lock";
-
-  private static final String PART_PREFIX = "lock-";
-  private static final Pattern LOCK_PART = Pattern.compile(PART_PREFIX + "[0-9a-f]{64}");
 
   /** What closes a bucket; everything else in it is a data file, or foreign. */
   public static final Set<String> MARKS = Set.of(PRELOCK, LOCK);
@@ -144,21 +140,6 @@ public record LogLayout(Path root, LogName name) {
 
   public static Path lock(Path bucket) {
     return bucket.resolve(LOCK);
-  }
-
-  /** A part of a lock, named by its digest. */
-  public static Path lockPart(Path lock, String sha256) {
-    return lock.resolveSibling(lockPartName(sha256));
-  }
-
-  /** The name of a part of a lock. */
-  public static String lockPartName(String sha256) {
-    return PART_PREFIX + sha256;
-  }
-
-  /** Whether it is the name of a part of a lock. */
-  public static boolean isLockPart(String name) {
-    return LOCK_PART.matcher(name).matches();
   }
 
   public static Path dataFile(Path bucket, DataFileName name) {

@@ -4,6 +4,8 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Locks;
+import dev.cinch.bag.file.SegmentMarks;
+import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.Floor;
@@ -67,7 +69,7 @@ final class Counts {
       List<ClosedBucket> buckets = link.record().buckets();
       for (int i = buckets.size() - 1; i >= 0; i--) {
         if (buckets.get(i).start() + log.bucketWidth() <= to) {
-          found += locks.readListed(buckets.get(i)).lock().messages();
+          found += locks.readListed(buckets.get(i)).messages();
           if (found >= wanted) {
             return buckets.get(i).start();
           }

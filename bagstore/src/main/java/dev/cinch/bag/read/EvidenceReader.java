@@ -7,6 +7,10 @@ import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.UnrecordedLocks;
+import dev.cinch.bag.file.Evidence;
+import dev.cinch.bag.file.SegmentCursor;
+import dev.cinch.bag.file.SegmentMarks;
+import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
@@ -261,6 +265,7 @@ public final class EvidenceReader {
         sink.message(m, m.bucket().settledBefore());
       }
     }
+    m.lost().forEach(sink::damaged);
   }
 
   /**
@@ -290,19 +295,14 @@ public final class EvidenceReader {
   /** Whether it could be read. */
   private boolean bucket(HorizonRecord record, ClosedBucket listed) throws IOException {
     long done = 0;
-    try {
-      var cursors = reader.open(locks.readListed(listed, began).lock(), record, keys);
-      try {
-        var merge = new Merge(cursors);
-        for (DataFileCursor m = merge.next(); m != null; m = merge.next()) {
-          sink.message(m, record.from());
-          done++;
-        }
-      } finally {
-        for (DataFileCursor c : cursors) {
-          c.close();
-        }
+    try (SegmentReader lock = locks.open(listed, began)) {
+      SegmentCursor m =
+          lock.messages(Long.MIN_VALUE, Long.MAX_VALUE, reader.verifier(record, keys), true);
+      while (m.next()) {
+        sink.message(m, record.from());
+        done++;
       }
+      m.lost().forEach(sink::damaged);
     } catch (IOException e) {
       var bucket = new Bucket(listed.start(), log.bucketWidth());
       Optional<Checkpoint> checkpoint = chain.checkpoint();

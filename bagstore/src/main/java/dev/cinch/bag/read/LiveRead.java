@@ -5,8 +5,9 @@ import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.UnrecordedLocks;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Bucket;
-import dev.cinch.bag.read.BucketCursors.Found;
+import dev.cinch.bag.read.OpenBuckets.Found;
 import dev.cinch.bag.storage.ForeignEntryException;
+import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
@@ -40,7 +41,7 @@ final class LiveRead {
   private final LogContext log;
   private final LogReader reader;
   private final HorizonChain chain;
-  private final BucketCursors buckets;
+  private final OpenBuckets buckets;
   private final long to;
   private final Delivery delivery;
 
@@ -69,7 +70,7 @@ final class LiveRead {
       LogContext log,
       LogReader reader,
       HorizonChain chain,
-      BucketCursors buckets,
+      OpenBuckets buckets,
       long to,
       Delivery delivery) {
     this.log = log;
@@ -83,6 +84,7 @@ final class LiveRead {
   /** Reads, and gives the time below which all that was delivered is settled, and all of it. */
   long run() throws IOException {
     read();
+    delivery.end();
     for (ForeignEntryException e : foreign.values()) {
       throw e; // at the end: it keeps nothing else from being read
     }
@@ -92,9 +94,9 @@ final class LiveRead {
   private void read() throws IOException {
     settle();
     while (!done) {
-      boolean whole = unlessRetired(this::find);
+      boolean whole = unlessSettled(this::find);
       settle();
-      if (!whole || !unlessRetired(this::deliver)) {
+      if (!whole || !unlessSettled(this::deliver)) {
         listed = false; // the tree has less now, and segments have it
         delivery.again();
       }
@@ -112,17 +114,27 @@ final class LiveRead {
     void run() throws IOException;
   }
 
-  /** False if it failed since what it looks at was settled and retired under its hands. */
-  private boolean unlessRetired(Step step) throws IOException {
+  /** False if it failed since what it looks at was settled, and went, under its hands. */
+  private boolean unlessSettled(Step step) throws IOException {
     try {
       step.run();
       return true;
     } catch (IOException e) {
-      if (delivery.sinkFailed() || !reader.retiredAfter(settled)) {
+      if (delivery.sinkFailed()) {
         throw e;
+      }
+      Patience wait = log.documents().patience(log.layout().records());
+      while (!isSettledFurther()) { // or its record is in no cache of this machine yet
+        if (!wait.again()) {
+          throw e;
+        }
       }
       return false;
     }
+  }
+
+  private boolean isSettledFurther() throws IOException {
+    return reader.settledThrough() > settled || reader.retiredAfter(settled);
   }
 
   /** Looks at the chain, and delivers what is settled since the last look. */
@@ -176,7 +188,7 @@ final class LiveRead {
       var keys = new WitnessVerifier(new CountingKeys(log.store(), tip.map(Link::record)).now());
       for (Found f : found) {
         try {
-          if (!LogReader.emit(buckets.live(f, keys, this::leaveOut), delivery)) {
+          if (!buckets.deliver(f, keys, delivery, this::leaveOut)) {
             done = true;
             return;
           }
@@ -193,8 +205,7 @@ final class LiveRead {
 
   /** A lock that no record and no intent reaches had a record, which is missing (rule H7). */
   private void missNoRecord() throws IOException {
-    List<Bucket> locked =
-        found.stream().filter(f -> f.lock().isPresent()).map(Found::bucket).toList();
+    List<Bucket> locked = found.stream().filter(Found::locked).map(Found::bucket).toList();
     if (!locked.isEmpty()) {
       Optional<DamagedException> missing = new UnrecordedLocks(log).missing(locked);
       if (missing.isPresent()) {

@@ -5,16 +5,17 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.UnrecordedLocks;
-import dev.cinch.bag.format.BucketLock;
+import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Message;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
-import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -41,14 +42,16 @@ public final class LogReader {
 
   private final LogContext log;
   private final HorizonChain chain;
-  private final BucketCursors buckets;
+  private final OpenBuckets buckets;
+  private final Locks locks;
   private final Segments segments;
   private volatile @Nullable Judge judge;
 
   public LogReader(LogContext log) {
     this.log = log;
     this.chain = new HorizonChain(log);
-    this.buckets = new BucketCursors(log);
+    this.buckets = new OpenBuckets(log);
+    this.locks = new Locks(log);
     this.segments = new Segments(log);
   }
 
@@ -78,6 +81,8 @@ public final class LogReader {
    * @return the time through which the log is settled, {@link Long#MIN_VALUE} if nothing is
    * @throws ExpiredException if messages expired after others before them were given, as every read
    *     may; see also {@link Objection#needsAll}
+   * @throws DamagedException also at the end, when all else was delivered, if messages were lost
+   *     before their bucket was closed (rule C4)
    */
   @CanIgnoreReturnValue
   public long settled(long from, long to, boolean fresh, MessageSink sink, Objection objection)
@@ -139,6 +144,7 @@ public final class LogReader {
     var delivery = new Delivery(log, from, to, sink, objection);
     chain.durable(tip.get());
     boolean unused = readSettled(tip.get(), from, to, delivery);
+    delivery.end();
     return tip.get().record().to();
   }
 
@@ -273,8 +279,8 @@ public final class LogReader {
         keys = verifier(record, counting);
       }
       boolean more;
-      try {
-        more = emit(buckets.settled(b, keys), delivery);
+      try (SegmentReader lock = locks.open(b)) {
+        more = delivery.acceptAll(lock.messages(from, end, keys, true));
       } catch (IOException e) {
         Optional<Checkpoint> checkpoint = chain.checkpoint();
         if (delivery.sinkFailed() || checkpoint.isEmpty() || checkpoint.get().to() < bucket.end()) {
@@ -309,34 +315,7 @@ public final class LogReader {
     return unlessReplaced(new LiveRead(log, this, chain, buckets, to, delivery)::run);
   }
 
-  static boolean emit(List<DataFileCursor> cursors, Delivery delivery) throws IOException {
-    try {
-      var merge = new Merge(cursors);
-      for (DataFileCursor m = merge.next(); m != null; m = merge.next()) {
-        if (!delivery.accept(m, m.leaseSet(), m.path())) {
-          return false;
-        }
-      }
-      return true;
-    } finally {
-      for (DataFileCursor c : cursors) {
-        c.close();
-      }
-    }
-  }
-
-  /** Cursors over all that a lock covers. */
-  List<DataFileCursor> open(BucketLock lock, HorizonRecord record, CountingKeys keys)
-      throws IOException {
-    return buckets.locked(lock, Standing.SETTLED, verifier(record, keys));
-  }
-
-  /** Cursors for who judges no leases. */
-  List<DataFileCursor> open(BucketLock lock) throws IOException {
-    return buckets.locked(lock, Standing.SETTLED, new WitnessVerifier(TrustedKeys.NONE));
-  }
-
-  private WitnessVerifier verifier(HorizonRecord record, CountingKeys keys) throws IOException {
+  WitnessVerifier verifier(HorizonRecord record, CountingKeys keys) throws IOException {
     return new WitnessVerifier(keys.counted(record, log.layout().record(record.number())));
   }
 }

@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Message;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.SignedWitness;
 import java.io.IOException;

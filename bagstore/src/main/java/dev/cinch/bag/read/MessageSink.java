@@ -1,5 +1,6 @@
 package dev.cinch.bag.read;
 
+import dev.cinch.bag.model.Message;
 import java.io.IOException;
 
 /** Takes messages in order. */

@@ -5,23 +5,19 @@ import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Locks;
+import dev.cinch.bag.file.LeaseSet;
+import dev.cinch.bag.file.SegmentCursor;
+import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentBucket.DataFile;
 import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.SegmentHeader;
-import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.util.HashMap;
-import java.util.HexFormat;
-import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -33,12 +29,10 @@ import org.jspecify.annotations.Nullable;
 @CheckReturnValue
 public final class SegmentFeed {
   private final LogContext log;
-  private final LogReader reader;
   private final Locks locks;
 
   public SegmentFeed(LogContext log) {
     this.log = log;
-    this.reader = new LogReader(log);
     this.locks = new Locks(log);
   }
 
@@ -46,7 +40,7 @@ public final class SegmentFeed {
   public long bytes(HorizonRecord record) throws IOException {
     long bytes = 0;
     for (ClosedBucket b : record.buckets()) {
-      for (LockedFile f : locks.readListed(b).lock().files()) {
+      for (DataFile f : locks.readListed(b).bucket().files()) {
         bytes += f.validLength();
       }
     }
@@ -56,23 +50,23 @@ public final class SegmentFeed {
   /** Puts the record's buckets, in order, into a segment. */
   public void feed(HorizonRecord record, SegmentEncoder out) throws IOException {
     for (ClosedBucket listed : record.buckets()) {
-      feed(locks.readListed(listed), record, out);
+      try (SegmentReader lock = locks.open(listed)) {
+        feed(lock, record, out);
+      }
     }
   }
 
   /**
    * Checks that a segment is what its records, their locks and data files give as they stand now:
-   * it is made once more, and not kept. The same records give the same bytes (rule R1).
+   * it is made once more, and not kept. The same records give the same content (rule R1).
    *
-   * @param header what the segment says of itself
-   * @param path of the segment
    * @param tip the last record of the log
-   * @param sha256 of all its bytes
    * @throws DamagedException if it is another, or what it was made of can't be read
    */
-  public void check(SegmentHeader header, Path path, Link tip, String sha256) throws IOException {
-    MessageDigest whole = Envelope.sha256();
-    var encoder = new SegmentEncoder(header, bytes -> whole.update(bytes.duplicate()));
+  public void check(SegmentReader segment, Link tip) throws IOException {
+    SegmentHeader header = segment.header();
+    Path path = segment.path();
+    var encoder = new SegmentEncoder(header, bytes -> {});
     var walk = new ChainWalk(new HorizonChain(log), tip, header.firstRecord());
     long from = header.from();
     Optional<Link> last = Optional.empty();
@@ -98,44 +92,31 @@ public final class SegmentFeed {
           "up to %d, of %s".formatted(header.to(), header.lastDigest()));
     }
     encoder.end();
-    String expected = HexFormat.of().formatHex(whole.digest());
-    if (!expected.equals(sha256)) {
+    String found = segment.content();
+    if (!found.equals(encoder.content())) {
       throw new DamagedException(
-          path, 0, "SHA-256 " + expected + ", which its records and data files give", sha256);
+          path,
+          0,
+          "content of SHA-256 %s, which its records and data files give"
+              .formatted(encoder.content()),
+          found);
     }
   }
 
-  private void feed(Locks.Closed closed, HorizonRecord record, SegmentEncoder out)
+  private static void feed(SegmentReader lock, HorizonRecord record, SegmentEncoder out)
       throws IOException {
-    out.bucket(SegmentBucket.of(closed.lock(), record));
-    List<LockedFile> files = closed.lock().files();
-    List<DataFileCursor> cursors = reader.open(closed.lock());
-    try {
-      var places = new HashMap<DataFileName, Integer>();
-      for (int i = 0; i < files.size(); i++) {
-        places.put(files.get(i).name(), i);
+    SegmentBucket bucket = lock.bucket(lock.header().from()).orElseThrow();
+    out.bucket(bucket.listed(record));
+    SegmentCursor m = lock.messages(Long.MIN_VALUE, Long.MAX_VALUE);
+    LeaseSet known = null;
+    int number = 0;
+    while (m.next()) {
+      LeaseSet set = m.leaseSet();
+      if (set != null && !same(set, known)) {
+        number = out.leaseSet(m.signedLeases());
       }
-      for (DataFileCursor c : cursors) {
-        c.tag = Objects.requireNonNull(places.get(c.file()));
-      }
-      var merge = new Merge(cursors);
-      var known = new LeaseSet[files.size()];
-      var numbers = new int[files.size()];
-      for (DataFileCursor m = merge.next(); m != null; m = merge.next()) {
-        int i = m.tag;
-        LeaseSet set = m.leaseSet();
-        if (set == null) {
-          numbers[i] = 0;
-        } else if (!same(set, known[i])) { // sets are made anew in every batch
-          numbers[i] = out.leaseSet(m.signedLeases());
-        }
-        known[i] = set;
-        m.feed(out, numbers[i]);
-      }
-    } finally {
-      for (DataFileCursor c : cursors) {
-        c.close();
-      }
+      known = set;
+      m.feed(out, set == null ? 0 : number);
     }
   }
 

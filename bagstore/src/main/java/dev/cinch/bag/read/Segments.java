@@ -2,6 +2,8 @@ package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.file.SegmentMarks;
+import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Floor;
@@ -300,11 +302,8 @@ public final class Segments {
         if (number > 0 && h.from() != at || h.from() > at) {
           throw new DamagedException(segment.path(), 72, "a range from " + at, "" + h.from());
         }
-        SegmentCursor m = segment.messages(at, to, keys);
-        while (m.next()) {
-          if (!delivery.accept(m, m.leaseSet(), segment.path())) {
-            return false;
-          }
+        if (!delivery.acceptAll(segment.messages(at, to, keys))) {
+          return false;
         }
         at = h.to();
         number = h.number();

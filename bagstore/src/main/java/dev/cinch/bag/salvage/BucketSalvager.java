@@ -1,18 +1,14 @@
 package dev.cinch.bag.salvage;
 
-import dev.cinch.bag.format.BucketLock;
+import dev.cinch.bag.file.OpenFiles;
 import dev.cinch.bag.format.Checkpoint;
-import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.FileHeader;
-import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
-import dev.cinch.bag.read.OpenFiles;
 import dev.cinch.bag.salvage.KnownChain.Fate;
 import dev.cinch.bag.salvage.SalvageSink.Kind;
 import dev.cinch.bag.salvage.Salvaged.State;
@@ -23,22 +19,18 @@ import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.PriorityQueue;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Salvages one bucket after the other: from its data files, and from what segments keep of it,
- * whichever is whole. Not thread-safe.
+ * Salvages one bucket after the other: from its lock, from its data files where that is not whole,
+ * and from what segments keep of it. Not thread-safe.
  */
 final class BucketSalvager {
   private static final int SMALLEST_HEADER = 88;
@@ -54,9 +46,6 @@ final class BucketSalvager {
   private final long retiredTo;
 
   private long messages;
-
-  /** What says which files a bucket has, and how long they are. */
-  private record Evidence(TreeMap<String, LockedFile> files, boolean proven) {}
 
   BucketSalvager(
       StoreFs fs, LogLayout log, KnownChain chain, SegmentSalvager segments, SalvageSink sink) {
@@ -87,17 +76,17 @@ final class BucketSalvager {
     var sources = new ArrayList<Source>();
     try {
       if (kept != null && !kept.doubted()) {
-        sources.add(segments.messages(kept));
+        sources.add(segments.messages(kept, State.SETTLED));
       }
       if (directory != null) {
-        addFiles(start, directory, kept, sources);
+        addBucket(start, directory, kept, sources);
       } else if (kept == null) {
         Instant at = Instant.ofEpochSecond(0, start);
         sink.left(
             Kind.DAMAGE, log.buckets(), 0, 0, "a record lists the bucket " + at + "; it is gone");
       }
       if (kept != null && kept.doubted()) { // of what both have, the files' counts
-        sources.add(segments.messages(kept));
+        sources.add(segments.messages(kept, State.SETTLED));
       }
       merge(sources);
     } finally {
@@ -107,7 +96,7 @@ final class BucketSalvager {
     }
   }
 
-  private void addFiles(long start, Path directory, @Nullable Found kept, List<Source> sources)
+  private void addBucket(long start, Path directory, @Nullable Found kept, List<Source> sources)
       throws IOException {
     Fate fate = chain.fate(start);
     boolean retired = fate == Fate.UNKNOWN && start < retiredTo;
@@ -115,173 +104,94 @@ final class BucketSalvager {
       sink.left(Kind.VOID, directory, 0, 0, "a bucket made too late: it does not exist");
       return;
     }
-    Evidence evidence = kept == null || kept.doubted() ? locked(start, directory, fate) : null;
-    if (kept != null && evidence == null) {
-      evidence = kept(kept.bucket(), directory);
-    }
-    var names = new java.util.TreeSet<String>();
-    try {
-      for (String name : fs.list(directory)) {
-        if (DataFileName.parse(name).isPresent()) {
-          names.add(name);
+    List<String> names = names(directory);
+    var lock = new SegmentSalvager(fs, sink);
+    Path path = LogLayout.lock(directory);
+    Found locked = null;
+    if (LogLayout.hasLock(names)) {
+      lock.scan(0, path, chain.lockDigest(start));
+      locked = lock.byBucket().get(start);
+      if (locked == null) {
+        sink.left(Kind.DAMAGE, path, 0, 0, "no whole lock of this bucket");
+      } else {
+        boolean proven = fate == Fate.LISTED && lock.isWhole();
+        sources.add(lock.messages(locked, proven ? State.SETTLED : unproven(fate)));
+        if (lock.isWhole()) {
+          return; // what data files have beside it does not exist (rule C2)
         }
       }
-    } catch (IOException e) {
-      sink.left(Kind.DAMAGE, directory, 0, 0, "can't be listed: " + InWords.reason(e));
+    } else if (fate == Fate.LISTED && kept == null) {
+      sink.left(Kind.DAMAGE, path, 0, 0, "no lock, and a record lists the bucket");
     }
-    if (evidence != null) {
-      names.addAll(evidence.files().keySet());
-    }
-    var files = new OpenFiles(names.size());
-    for (String name : names) {
-      addFile(start, directory.resolve(name), name, evidence, fate, kept != null, sources, files);
+    SegmentBucket known = locked != null ? locked.bucket() : kept != null ? kept.bucket() : null;
+    List<String> files = names.stream().filter(n -> DataFileName.parse(n).isPresent()).toList();
+    var open = new OpenFiles(files.size());
+    for (String name : files) {
+      addFile(start, directory.resolve(name), name, known, fate, sources, open);
     }
   }
 
-  /** What a segment says, with the copies of a lock that says the same of a file. */
-  private Evidence kept(SegmentBucket bucket, Path directory) {
-    Map<String, LockedFile> locked = copies(bucket.start(), directory);
-    var files = new TreeMap<String, LockedFile>();
-    for (SegmentBucket.DataFile f : bucket.files()) {
-      LockedFile same = locked.get(f.name().toString());
-      byte[] copy =
-          same == null || same.validLength() != f.validLength() ? new byte[0] : same.copy();
-      files.put(
-          f.name().toString(),
-          new LockedFile(f.name(), f.validLength(), f.messages(), 0, 0, 0, copy));
+  private static State unproven(Fate fate) {
+    return fate == Fate.OPEN ? State.UNSETTLED : State.UNPROVEN;
+  }
+
+  private List<String> names(Path directory) throws IOException {
+    try {
+      return fs.list(directory).stream().sorted().toList();
+    } catch (IOException e) {
+      sink.left(Kind.DAMAGE, directory, 0, 0, "can't be listed: " + InWords.reason(e));
+      return List.of();
     }
-    return new Evidence(files, true);
   }
 
   /**
-   * The files of a lock that nothing depends on but what they may lack at their end (rule C3): no
-   * loss if it was retired or can't be read.
+   * @param known what a damaged lock, or a segment, says of the bucket; null if nothing does
    */
-  private Map<String, LockedFile> copies(long start, Path directory) {
-    var files = new HashMap<String, LockedFile>();
-    try {
-      BucketLock lock = lock(LogLayout.lock(directory)).lock();
-      if (lock.bucket().start() == start) {
-        lock.files().forEach(f -> files.put(f.name().toString(), f));
-      }
-    } catch (IOException e) {
-      return Map.of();
-    }
-    return files;
-  }
-
-  private record Lock(BucketLock lock, String digest) {}
-
-  private Lock lock(Path path) throws IOException {
-    return fresh.decode(
-        path,
-        BucketLock.MAX_BYTES,
-        bytes -> new Lock(BucketLock.decode(bytes, path, this::part), Envelope.sha256(bytes)));
-  }
-
-  private List<LockedFile> part(BucketLock.Part part, Path path) throws IOException {
-    return fresh.decode(
-        path, BucketLock.MAX_BYTES, bytes -> BucketLock.decodePart(bytes, path, part));
-  }
-
-  /** What the lock says; null if there is none to go by. */
-  private @Nullable Evidence locked(long start, Path directory, Fate fate) throws IOException {
-    Path path = LogLayout.lock(directory);
-    try {
-      Lock read = lock(path);
-      BucketLock lock = read.lock();
-      if (lock.bucket().start() != start) {
-        sink.left(Kind.DAMAGE, path, 0, 0, "the lock of another bucket");
-        return null;
-      }
-      Optional<String> digest = chain.lockDigest(start);
-      if (digest.isPresent() && !digest.get().equals(read.digest())) {
-        sink.left(Kind.DAMAGE, path, 0, 0, "not the lock that the record names");
-        return null;
-      }
-      var files = new TreeMap<String, LockedFile>();
-      lock.files().forEach(f -> files.put(f.name().toString(), f));
-      return new Evidence(files, fate == Fate.LISTED);
-    } catch (NoSuchFileException e) {
-      if (fate == Fate.LISTED) {
-        sink.left(Kind.DAMAGE, path, 0, 0, "no lock, and a record lists the bucket");
-      }
-      return null;
-    } catch (DamagedException e) {
-      sink.left(Kind.DAMAGE, path, e.offset(), 0, "expected " + e.expected());
-      return null;
-    } catch (IOException e) {
-      sink.left(Kind.DAMAGE, path, 0, 0, "can't be read: " + InWords.reason(e));
-      return null;
-    }
-  }
-
   private void addFile(
       long start,
       Path path,
       String text,
-      @Nullable Evidence evidence,
+      @Nullable SegmentBucket known,
       Fate fate,
-      boolean kept,
       List<Source> sources,
       OpenFiles files)
       throws IOException {
     DataFileName name = DataFileName.parse(text).orElseThrow();
-    Stored in = open(path, kept, files);
+    Stored in;
+    try {
+      in = PatchyFile.of(files.file(() -> fresh.read(path), fresh.read(path)));
+    } catch (IOException e) {
+      sink.left(Kind.DAMAGE, path, 0, 0, "can't be read: " + InWords.reason(e));
+      return;
+    }
     long size = in.size();
     long limit = size;
-    byte[] copy = new byte[0];
-    State state = State.UNPROVEN;
-    if (evidence != null) {
-      LockedFile f = evidence.files().get(text);
-      if (f == null) {
-        sink.left(Kind.VOID, path, 0, size, "a file made too late: it does not exist");
-        in.close();
-        return;
-      }
-      limit = f.validLength();
-      copy = f.copy();
-      state = evidence.proven() ? State.SETTLED : fate == Fate.OPEN ? State.UNSETTLED : state;
+    if (known != null) {
+      Optional<SegmentBucket.DataFile> f = known.file(name);
+      limit = Math.min(size, f.map(SegmentBucket.DataFile::validLength).orElse(0L));
       if (size > limit) {
-        sink.left(Kind.VOID, path, limit, size - limit, "past the valid length");
+        String why = f.isEmpty() ? "a file made too late: it does not exist" : "past its end";
+        sink.left(Kind.VOID, path, limit, size - limit, why);
       }
-    } else if (fate == Fate.OPEN) {
-      state = State.UNSETTLED;
     }
-    long first = afterHeader(start, path, name, in, limit, copy, evidence != null);
-    if (first < 0) {
+    long first = afterHeader(start, path, name, in, limit, known != null);
+    if (first < 0 || limit == 0) {
       in.close();
       return;
     }
-    boolean closed = evidence != null;
-    OpenFiles.Opening uncached =
-        in == PatchyFile.NONE
-            ? () -> in
-            : () -> PatchyFile.of(files.file(() -> fs.readUncached(path), null));
+    OpenFiles.Opening uncached = () -> PatchyFile.of(files.file(() -> fs.readUncached(path), null));
+    State state = unproven(fate);
     sources.add(
         new FrameSalvager(
-            path, name, in, uncached, files.chunk(), first, limit, copy, closed, state, sink));
-  }
-
-  private Stored open(Path path, boolean kept, OpenFiles files) throws IOException {
-    try {
-      return PatchyFile.of(files.file(() -> fresh.read(path), fresh.read(path)));
-    } catch (NoSuchFileException e) {
-      if (!kept) { // else it was retired: the segment has it
-        sink.left(Kind.DAMAGE, path, 0, 0, "no file, and the lock lists it");
-      }
-    } catch (IOException e) {
-      sink.left(Kind.DAMAGE, path, 0, 0, "can't be read: " + InWords.reason(e));
-    }
-    return PatchyFile.NONE;
+            path, name, in, uncached, files.chunk(), first, limit, known != null, state, sink));
   }
 
   /** Where the first batch begins; below 0 if the file is another's. */
   private long afterHeader(
-      long start, Path path, DataFileName name, Stored in, long limit, byte[] copy, boolean closed)
+      long start, Path path, DataFileName name, Stored in, long limit, boolean closed)
       throws IOException {
     var shape = new FileHeader(ANY, ANY, new Bucket(0, 1), name);
-    if (limit == 0 || in == PatchyFile.NONE || copy.length == limit) {
+    if (limit == 0) {
       return shape.length();
     }
     ByteBuffer bytes = ByteBuffer.allocate(FileHeader.MAX_BYTES).order(ByteOrder.LITTLE_ENDIAN);

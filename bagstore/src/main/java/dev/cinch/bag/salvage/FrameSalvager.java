@@ -1,12 +1,12 @@
 package dev.cinch.bag.salvage;
 
+import dev.cinch.bag.file.OpenFiles;
+import dev.cinch.bag.file.Window;
 import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.format.FrameCodec;
 import dev.cinch.bag.format.FrameHead;
 import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.model.DataFileName;
-import dev.cinch.bag.read.OpenFiles;
-import dev.cinch.bag.read.Window;
 import dev.cinch.bag.storage.Stored;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -33,7 +33,6 @@ final class FrameSalvager implements Source {
   private Stored in;
   private boolean again;
   private final long limit;
-  private final byte[] copy;
   private final boolean closed;
   private final Salvaged.State state;
   private final SalvageSink sink;
@@ -52,7 +51,6 @@ final class FrameSalvager implements Source {
    * @param uncached used once, before damage is believed (rule N5)
    * @param chunk how much is read at once, bytes
    * @param limit valid length, or the file's size where nothing says what it is
-   * @param copy of the lock; may be empty
    * @param closed whether bytes that are not a whole batch are damage; else they are a torn tail
    */
   FrameSalvager(
@@ -63,7 +61,6 @@ final class FrameSalvager implements Source {
       int chunk,
       long start,
       long limit,
-      byte[] copy,
       boolean closed,
       Salvaged.State state,
       SalvageSink sink) {
@@ -72,13 +69,12 @@ final class FrameSalvager implements Source {
     this.in = in;
     this.uncached = uncached;
     this.limit = limit;
-    this.copy = copy;
     this.closed = closed;
     this.state = state;
     this.sink = sink;
     this.codec = new FrameCodec(name);
     this.chunk = chunk;
-    this.window = new Window(in, limit, copy, chunk);
+    this.window = new Window(in, limit, chunk);
     this.offset = start;
     this.entry = start;
     this.entriesEnd = start;
@@ -134,9 +130,6 @@ final class FrameSalvager implements Source {
       if (window.load(offset, Frame.HEAD)) {
         head = codec.head(window.view(), window.at(offset), offset);
         whole = head != null && window.load(offset, (int) head.frameLength());
-      } else if (offset < limit - copy.length) {
-        skipTo(limit - copy.length); // the file ends here, and the lock has its last bytes
-        continue;
       }
       if (head != null && whole && isWhole(head)) {
         endGap(offset);
@@ -148,7 +141,7 @@ final class FrameSalvager implements Source {
       }
       zeros = window.load(offset, 1) && window.bytes()[window.at(offset)] == 0 ? zeros + 1 : 0;
       if (zeros > MOST_ZEROS) {
-        skipTo(Math.max(offset + 1, limit - copy.length)); // a hole of any length costs nothing
+        skipTo(limit); // a hole of any length costs nothing
         zeros = 0;
         continue;
       }
@@ -168,7 +161,7 @@ final class FrameSalvager implements Source {
       Stored other = uncached.open();
       in.close();
       in = other;
-      window = new Window(in, limit, copy, chunk);
+      window = new Window(in, limit, chunk);
       return true;
     } catch (IOException e) {
       return false; // then what there is must do

@@ -15,9 +15,8 @@ final class PatchyFile implements Stored {
   private static final int PAGE = 4096;
 
   /** Of one that is gone. */
-  static final Stored NONE = new PatchyFile(null, 0);
-
   private final @Nullable Stored in;
+
   private final long size;
 
   private PatchyFile(@Nullable Stored in, long size) {

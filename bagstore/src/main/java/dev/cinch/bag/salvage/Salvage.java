@@ -75,7 +75,7 @@ public final class Salvage {
         segments.scan(
             number.getAsLong(),
             log.segments().resolve(name),
-            chain.checkpoint().flatMap(c -> c.digests(number.getAsLong())));
+            chain.checkpoint().flatMap(c -> c.digestOf(number.getAsLong())));
       }
     }
     missing(next, chain.checkpoint().map(Checkpoint::segment).orElse(0L));

@@ -6,8 +6,9 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentBucket;
-import dev.cinch.bag.format.SegmentDigests;
 import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.format.SegmentIndex;
+import dev.cinch.bag.format.SegmentMessages;
 import dev.cinch.bag.format.SegmentTrailer;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.storage.InWords;
@@ -31,9 +32,9 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The whole blocks of a log's segments, by bucket. Blocks are checksummed with the header's
- * checksum and their own offset; behind a damaged one it looks for the next. Reads every segment
- * once to find them, and the messages a second time. Not thread-safe.
+ * The whole blocks of a log's segments, or of one lock, by bucket. Blocks are checksummed with the
+ * header's checksum and their own offset; behind a damaged one it looks for the next. Reads every
+ * segment once to find them, and the messages a second time. Not thread-safe.
  */
 final class SegmentSalvager {
   private final StoreFs fs;
@@ -78,6 +79,11 @@ final class SegmentSalvager {
     this.sink = sink;
   }
 
+  /** Whether all that was scanned is whole, and what something else says that it is. */
+  boolean isWhole() {
+    return !damaged;
+  }
+
   /** Buckets by start, as far as their bucket block is whole. */
   Map<Long, Found> byBucket() {
     return byBucket;
@@ -113,11 +119,12 @@ final class SegmentSalvager {
   }
 
   /**
-   * Looks through one segment.
+   * Looks through one segment, or lock.
    *
-   * @param pinned what the checkpoint says of it
+   * @param number of the segment; 0 for a lock
+   * @param pinned what a checkpoint or a record says of it
    */
-  void scan(long number, Path path, Optional<SegmentDigests> pinned) throws IOException {
+  void scan(long number, Path path, Optional<String> pinned) throws IOException {
     damagedHere = false;
     try (Stored in = PatchyFile.of(fs.read(path))) {
       long size = in.size();
@@ -157,7 +164,7 @@ final class SegmentSalvager {
   }
 
   /** All is whole, so it is what somebody wrote; whether that is who published it, others tell. */
-  private void compare(Path path, Stored in, long size, Optional<SegmentDigests> pinned)
+  private void compare(Path path, Stored in, long size, Optional<String> pinned)
       throws IOException {
     long end = size - SegmentTrailer.BYTES;
     ByteBuffer trailer = read(in, end, SegmentTrailer.BYTES);
@@ -169,11 +176,11 @@ final class SegmentSalvager {
       MessageDigest opened = Envelope.sha256();
       digest(in, 0, SegmentHeader.BYTES, opened);
       digest(in, index, size, opened);
-      MessageDigest whole = Envelope.sha256();
-      digest(in, 0, size, whole);
-      var found = new SegmentDigests(hex(whole), hex(opened));
+      String found = HexFormat.of().formatHex(opened.digest());
       if (pinned.isPresent() && !pinned.get().equals(found)) {
-        other = "not the segment that the checkpoint names";
+        other = "not the one that a record or a checkpoint names";
+      } else if (!isIndexed(path, in, index, end)) {
+        other = "its blocks are not those that its index names";
       }
     }
     if (!other.isEmpty()) {
@@ -193,8 +200,27 @@ final class SegmentSalvager {
     }
   }
 
-  private static String hex(MessageDigest digest) {
-    return HexFormat.of().formatHex(digest.digest());
+  /** Whether the index has the checksums of the blocks that stand there, which were whole. */
+  private static boolean isIndexed(Path path, Stored in, long at, long end) throws IOException {
+    ByteBuffer block = read(in, at, (int) (end - at));
+    if (block == null) {
+      return false;
+    }
+    try {
+      ByteBuffer body = SegmentBlock.body(block.array(), path, at);
+      var entries = new byte[body.remaining()];
+      body.get(entries);
+      SegmentIndex index = SegmentIndex.decode(entries, at, path);
+      for (int i = 0; i < index.size(); i++) {
+        ByteBuffer head = read(in, index.offset(i), SegmentBlock.HEAD);
+        if (head == null || SegmentBlock.checksumOf(head) != index.checksum(i)) {
+          return false;
+        }
+      }
+      return true;
+    } catch (DamagedException e) {
+      return false;
+    }
   }
 
   /** What the trailer's checksum says, if the index agrees; else what stands in the header. */
@@ -288,15 +314,15 @@ final class SegmentSalvager {
     ByteBuffer block = read(in, offset, (int) length);
     return block != null
             && SegmentBlock.checksum(seed, offset, block.array(), 0, block.limit())
-                == block.getInt(8)
+                == SegmentBlock.checksumOf(block)
         ? block
         : null;
   }
 
   private @Nullable Found bucket(Path path, long offset, ByteBuffer block) throws IOException {
-    ByteBuffer body = block.duplicate().order(ByteOrder.LITTLE_ENDIAN).position(SegmentBlock.HEAD);
     try {
-      SegmentBucket b = SegmentBucket.decode(body, path, offset);
+      SegmentBucket b =
+          SegmentBucket.decode(SegmentBlock.body(block.array(), path, offset), path, offset);
       return byBucket.computeIfAbsent(b.start(), start -> new Found(path, b));
     } catch (DamagedException e) {
       left(path, offset, block.limit(), "expected " + e.expected());
@@ -311,10 +337,15 @@ final class SegmentSalvager {
   private @Nullable Found messages(
       Block found, ByteBuffer block, @Nullable Found bucket, long width) throws IOException {
     Found of = bucket;
-    if (of == null && block.limit() >= SegmentBlock.HEAD + SegmentBlock.MESSAGE_OVERHEAD) {
-      long first = block.getLong(SegmentBlock.HEAD + 12);
-      Map.Entry<Long, Found> before = byBucket.floorEntry(first);
-      of = before == null || first - before.getKey() >= width ? null : before.getValue();
+    if (of == null) {
+      try {
+        long first = messages(found, block).timestamp();
+        Map.Entry<Long, Found> before = byBucket.floorEntry(first);
+        of = before == null || first - before.getKey() >= width ? null : before.getValue();
+      } catch (DamagedException e) {
+        left(found.path(), found.offset(), found.length(), "expected " + e.expected());
+        return null;
+      }
     }
     if (of == null) {
       left(found.path(), found.offset(), found.length(), "messages whose bucket block is lost");
@@ -322,6 +353,11 @@ final class SegmentSalvager {
     }
     of.blocks.add(found);
     return of;
+  }
+
+  private static SegmentMessages messages(Block b, ByteBuffer block) throws DamagedException {
+    ByteBuffer body = SegmentBlock.body(block.array(), b.path(), b.offset());
+    return new SegmentMessages(body, b.path(), b.offset());
   }
 
   private void left(Path path, long offset, long length, String why) throws IOException {
@@ -362,52 +398,50 @@ final class SegmentSalvager {
   }
 
   /** The messages of a bucket, in the order of the log. */
-  Source messages(Found found) {
-    return new Messages(found);
+  Source messages(Found found, Salvaged.State state) {
+    return new Messages(found, state);
   }
 
   private final class Messages implements Source {
     private final Found found;
+    private final Salvaged.State state;
     private final Deque<Block> left;
-    private ByteBuffer block = ByteBuffer.allocate(0);
+    private @Nullable SegmentMessages messages;
     private @Nullable Salvaged current;
 
-    Messages(Found found) {
+    Messages(Found found, Salvaged.State state) {
       this.found = found;
+      this.state = state;
       this.left = new ArrayDeque<>(found.blocks);
     }
 
     @Override
     public @Nullable Salvaged next() throws IOException {
-      while (block.remaining() < SegmentBlock.MESSAGE_OVERHEAD) {
-        Block b = left.poll();
-        if (b == null) {
-          current = null;
-          return null;
+      current = null;
+      while (current == null && (messages != null || !left.isEmpty())) {
+        try {
+          if (messages == null) {
+            Block b = left.remove();
+            ByteBuffer block = again(b);
+            messages = block == null ? null : messages(b, block);
+          } else if (messages.next()) {
+            current = salvaged(messages);
+          } else {
+            messages = null;
+          }
+        } catch (DamagedException e) {
+          messages = null;
+          left(e.path(), e.offset(), 0, "expected " + e.expected());
         }
-        ByteBuffer read = again(b);
-        block = read == null ? ByteBuffer.allocate(0) : read.position(SegmentBlock.HEAD);
       }
-      int at = block.position();
-      int n = block.getInt(at);
-      int file = block.getInt(at + 4);
-      if (n < 0 || n > block.remaining() - SegmentBlock.MESSAGE_OVERHEAD) {
-        block.position(block.limit());
-        return next();
-      }
-      int from = at + SegmentBlock.MESSAGE_OVERHEAD;
-      byte[] payload = Arrays.copyOfRange(block.array(), from, from + n);
-      block.position(from + n);
-      List<SegmentBucket.DataFile> files = found.bucket.files();
-      String name = file >= 0 && file < files.size() ? files.get(file).name().toString() : "?";
-      current =
-          new Salvaged(
-              block.getLong(at + 12),
-              name,
-              block.getLong(at + 20),
-              payload,
-              Salvaged.State.SETTLED);
       return current;
+    }
+
+    private Salvaged salvaged(SegmentMessages m) {
+      List<SegmentBucket.DataFile> files = found.bucket.files();
+      String name = m.file() < files.size() ? files.get(m.file()).name().toString() : "?";
+      byte[] payload = Arrays.copyOfRange(m.bytes(), m.payload(), m.payload() + m.length());
+      return new Salvaged(m.timestamp(), name, m.position(), payload, state);
     }
 
     @Override

@@ -7,25 +7,21 @@ import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Intents;
 import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.UnrecordedLocks;
-import dev.cinch.bag.format.BucketLock;
+import dev.cinch.bag.file.DataFiles;
+import dev.cinch.bag.file.SegmentCursor;
+import dev.cinch.bag.file.SegmentMarks;
+import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.format.Checkpoint;
-import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentIndex;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
-import dev.cinch.bag.read.SegmentCursor;
-import dev.cinch.bag.read.SegmentMarks;
-import dev.cinch.bag.read.SegmentReader;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.status.LogStatus.LeftIntent;
 import dev.cinch.bag.storage.Announcement;
-import dev.cinch.bag.storage.DataFileEnd;
 import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -33,6 +29,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Looks how a log is doing: by the ends of segments, by records and locks, and by the ends of data
@@ -54,6 +51,7 @@ public final class LogSurvey {
   private long messagesBehind;
   private long bytesBehind;
   private long entriesBehind;
+  private @Nullable ClosedBucket lastBehind;
   private long newestBehind = Long.MIN_VALUE;
 
   public LogSurvey(LogContext log) {
@@ -151,6 +149,7 @@ public final class LogSurvey {
       messagesBehind = 0;
       bytesBehind = 0;
       entriesBehind = 0;
+      lastBehind = null;
       newestBehind = Long.MIN_VALUE;
     }
     long buckets = 0;
@@ -166,29 +165,30 @@ public final class LogSurvey {
       }
       countedRecords++;
     }
+    if (lastBehind != null) { // the last bucket with a message has the newest one
+      try (SegmentReader lock = locks.open(lastBehind)) {
+        newestBehind = newestIn(lock);
+      }
+    }
   }
 
   private void count(ClosedBucket listed) throws IOException {
-    BucketLock lock = locks.readListed(listed).lock();
-    entriesBehind += ENTRIES_OF_BUCKET - 1 + lock.files().size();
-    for (LockedFile file : lock.files()) {
-      messagesBehind += file.messages();
-      bytesBehind += file.validLength();
-      if (file.messages() > 0) {
-        newestBehind = Math.max(newestBehind, file.last());
-      }
+    try (SegmentReader lock = locks.open(listed)) {
+      entriesBehind += ENTRIES_OF_BUCKET - 1;
+      messagesBehind += lock.trailer().messages();
+      bytesBehind += lock.size();
+      lastBehind = lock.trailer().messages() > 0 ? listed : lastBehind;
     }
   }
 
   /** The newest timestamp in the last of these buckets that has a message. */
   private long newestOf(List<Bucket> open) throws IOException {
-    var end = new DataFileEnd();
     for (int i = open.size() - 1; i >= 0; i--) {
       Bucket bucket = open.get(i);
       long newest = Long.MIN_VALUE;
       try {
         for (DataFileName file : log.storage().look(bucket, Freshness.CACHED).files()) {
-          newest = Math.max(newest, last(end, bucket, file));
+          newest = Math.max(newest, last(bucket, file));
         }
       } catch (NoSuchFileException e) {
         continue; // retired since
@@ -200,13 +200,11 @@ public final class LogSurvey {
     return Long.MIN_VALUE;
   }
 
-  private long last(DataFileEnd end, Bucket bucket, DataFileName name) throws IOException {
-    var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
-    try (Stored in = log.storage().open(bucket, name, Freshness.PERMITTED)) {
-      LockedFile found = end.measure(in, in.size(), header);
-      return found.messages() > 0 ? found.last() : Long.MIN_VALUE;
+  private long last(Bucket bucket, DataFileName name) throws IOException {
+    try {
+      return new DataFiles(log, bucket, 1).last(name).orElse(Long.MIN_VALUE);
     } catch (NoSuchFileException e) {
-      return Long.MIN_VALUE; // retired since
+      return Long.MIN_VALUE; // settled since
     }
   }
 
@@ -279,21 +277,21 @@ public final class LogSurvey {
     long standing() {
       return buckets.values().stream().mapToLong(Long::longValue).sum();
     }
+  }
 
-    /** Reads the last block of messages; nothing else says when the last one was. */
-    private static long newestIn(SegmentReader segment) throws IOException {
-      SegmentIndex index = segment.index();
-      for (int i = index.size() - 1; i >= 0; i--) {
-        if (index.kind(i) == SegmentBlock.MESSAGES) {
-          long last = index.time(i);
-          SegmentCursor cursor = segment.messages(last, Long.MAX_VALUE);
-          while (cursor.next()) {
-            last = cursor.timestamp();
-          }
-          return last;
+  /** Reads the last block of messages; nothing else says when the last one was. */
+  private static long newestIn(SegmentReader segment) throws IOException {
+    SegmentIndex index = segment.index();
+    for (int i = index.size() - 1; i >= 0; i--) {
+      if (index.kind(i) == SegmentBlock.MESSAGES) {
+        long last = index.time(i);
+        SegmentCursor cursor = segment.messages(last, Long.MAX_VALUE);
+        while (cursor.next()) {
+          last = cursor.timestamp();
         }
+        return last;
       }
-      return Long.MIN_VALUE;
     }
+    return Long.MIN_VALUE;
   }
 }

@@ -2,7 +2,6 @@ package dev.cinch.bag.storage;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import org.jspecify.annotations.Nullable;
 
 /** A bucket that a writer has entered, and the writer's data file there. Not thread-safe. */
 public interface Entered {
@@ -11,11 +10,9 @@ public interface Entered {
    * durable where the writer asked for that. An error leaves its fate open; nothing may be appended
    * afterwards (rule A2).
    *
-   * @param frame in this order; all of it if there is no proof
-   * @param proof what is written once all else of the frame is there, and so proves it (rule C3);
-   *     null: none is needed
+   * @param frame in this order
    */
-  void append(ByteBuffer[] frame, @Nullable ByteBuffer proof) throws IOException;
+  void append(ByteBuffer[] frame) throws IOException;
 
   /**
    * Asked after {@link #append} failed: how many bytes the file can have at most, whatever arrives

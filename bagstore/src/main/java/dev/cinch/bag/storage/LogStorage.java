@@ -101,10 +101,7 @@ public interface LogStorage {
   /** Whether a bucket may exist in {@code [from, to)}, past every cache; in doubt there is one. */
   boolean holdsBuckets(long from, long to) throws IOException;
 
-  /**
-   * Sets the mark that {@link Entered#look} looks for (S2), and begins to measure what is there:
-   * close, steps 1 and 2.
-   */
+  /** Sets the mark that {@link Entered#look} looks for (S2), and begins to close: close, step 1. */
   Closing seal(Bucket bucket) throws IOException;
 
   /**
@@ -112,6 +109,14 @@ public interface LogStorage {
    * may have stopped before that.
    */
   void finish(Bucket bucket) throws IOException;
+
+  /**
+   * Removes the data files of a bucket whose lock a durable record names (rule R0); its mark and
+   * its lock stay.
+   *
+   * @throws IOException if some could not be removed
+   */
+  void sweep(Bucket bucket) throws IOException;
 
   /** Turns the bytes of a document into what they say. */
   @FunctionalInterface

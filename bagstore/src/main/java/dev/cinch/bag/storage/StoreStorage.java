@@ -87,12 +87,6 @@ public interface StoreStorage {
     return read(document, limit, Freshness.CACHED, decoder);
   }
 
-  /**
-   * Reads a document if a listing shows it: of what may not be there yet, since a name that was
-   * asked for too early may look missing long after it came.
-   */
-  <T> Optional<T> readIfListed(Path document, int limit, Decoder<T> decoder) throws IOException;
-
   /** Opens a document; {@link Freshness#CERTAIN} where what was read looks damaged. */
   Stored open(Path document, Freshness freshness) throws IOException;
 

@@ -30,7 +30,7 @@ import java.util.regex.Pattern;
 public record StoreIdentity(
     Id id, long created, StoreSettings settings, String firstKey, boolean backup) {
   /** The version of the store's format. */
-  public static final int FORMAT = 2;
+  public static final int FORMAT = 3;
 
   private static final Pattern MODE = Pattern.compile("[0-7]{1,5}");
   private static final Pattern PIN = Pattern.compile("|[0-9a-f]{64}");

@@ -7,7 +7,6 @@ import dev.cinch.bag.format.Trailer;
 import dev.cinch.lease.SignedWitness;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Turns a pending batch into the bytes of a frame for one file. Confined to the committer; keeps
@@ -15,8 +14,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class BatchEncoder {
   private ByteBuffer before = ByteBuffer.allocateDirect(1 << 12).order(ByteOrder.LITTLE_ENDIAN);
-  private final ByteBuffer whole =
-      ByteBuffer.allocateDirect(Frame.ONE_STEP_LIMIT).order(ByteOrder.LITTLE_ENDIAN);
+
+  /** A batch of at most so many bytes is put together and given to the kernel as one buffer. */
+  private static final int SMALL = 16 * 1024;
+
+  private final ByteBuffer whole = ByteBuffer.allocateDirect(SMALL).order(ByteOrder.LITTLE_ENDIAN);
   private final ByteBuffer trailer =
       ByteBuffer.allocateDirect(Frame.TRAILER).order(ByteOrder.LITTLE_ENDIAN);
 
@@ -24,7 +26,7 @@ final class BatchEncoder {
   private long newLength;
 
   private int newDigest;
-  private boolean oneStep;
+  private boolean small;
 
   /** How many witnesses stood in the file before. */
   private int witnesses;
@@ -72,20 +74,19 @@ final class BatchEncoder {
     before.flip();
     long trailerOffset = frameOffset + Frame.HEAD + bodyLength;
     newLength = trailerOffset + Frame.TRAILER;
-    oneStep = file.codec.inOneStep(frameOffset, newLength);
+    small = newLength - file.length <= SMALL;
     trailer.clear();
     file.codec.putTrailer(
         trailer,
         new Trailer(
             frameOffset,
             newDigest,
-            !oneStep,
             file.messages + batch.count,
             file.messages == 0 ? batch.first : file.first,
             batch.last),
         trailerOffset);
     trailer.flip();
-    if (oneStep) {
+    if (small) {
       whole.clear();
       whole.put(before).put(messages).put(trailer).flip();
     }
@@ -120,14 +121,9 @@ final class BatchEncoder {
     }
   }
 
-  /** What is written first: all of it where one step will do. */
+  /** What is written. */
   ByteBuffer[] frame() {
-    return oneStep ? new ByteBuffer[] {whole} : new ByteBuffer[] {before, messages};
-  }
-
-  /** The last bytes, which prove the others; null if all was written in one step. */
-  @Nullable ByteBuffer proof() {
-    return oneStep ? null : trailer;
+    return small ? new ByteBuffer[] {whole} : new ByteBuffer[] {before, messages, trailer};
   }
 
   long newLength() {

@@ -134,7 +134,7 @@ final class BucketAppender {
     }
     writeBegan = log.store().time().monotonicNanos();
     try {
-      file.entered.append(encoder.frame(), encoder.proof()); // step 3
+      file.entered.append(encoder.frame()); // step 3
     } catch (IOException e) {
       return unwritten(unknown, file, e);
     }

@@ -6,7 +6,6 @@ import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.TooEarlyException;
-import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
@@ -173,11 +172,11 @@ final class VerdictReader {
     }
     Optional<ClosedBucket> listed = settling.get().record().bucket(attempt.bucket().start());
     if (listed.isEmpty()) {
-      return rejected(attempt, "the bucket was settled without it");
+      return verdict(attempt, Optional.empty(), "");
     }
-    BucketLock lock;
+    SegmentBucket bucket;
     try {
-      lock = locks.readListed(listed.get()).lock();
+      bucket = locks.readListed(listed.get()).bucket();
     } catch (DamagedException e) {
       Optional<Checkpoint> line = chain.checkpoint();
       if (line.isPresent() && line.get().to() >= attempt.bucket().end()) {
@@ -185,23 +184,28 @@ final class VerdictReader {
       }
       throw e;
     }
-    boolean covered = lock.file(attempt.file()).map(f -> f.covers(attempt.end())).orElse(false);
-    return covered
-        ? new Outcome.Committed(attempt.file(), attempt.firstPosition())
-        : rejected(attempt, "the bucket was closed before it was visible");
+    return verdict(attempt, Optional.of(bucket), "");
   }
 
   /** The bucket is gone: the segment keeps what its lock said (rule R1). */
   private Outcome retired(Attempt.Unknown attempt, Checkpoint checkpoint) throws IOException {
     Optional<SegmentBucket> bucket = new Segments(log).bucket(attempt.bucket(), checkpoint);
+    return verdict(attempt, bucket, ", and retired");
+  }
+
+  /**
+   * What a bucket block says of the batch (rule H1); no data file is asked.
+   *
+   * @param since what became of the bucket
+   */
+  private static Outcome verdict(
+      Attempt.Unknown attempt, Optional<SegmentBucket> bucket, String since) {
     if (bucket.isEmpty()) {
-      return rejected(attempt, "the bucket was settled without it, and retired");
+      return rejected(attempt, "the bucket was settled without it" + since);
     }
-    boolean covered =
-        bucket.get().file(attempt.file()).map(f -> f.validLength() >= attempt.end()).orElse(false);
-    return covered
+    return bucket.get().covers(attempt.file(), attempt.end())
         ? new Outcome.Committed(attempt.file(), attempt.firstPosition())
-        : rejected(attempt, "the bucket was closed before it was visible, and retired");
+        : rejected(attempt, "the bucket was closed before it was visible" + since);
   }
 
   /** Of a log that was removed, and most of its files with it: nobody will see the message. */

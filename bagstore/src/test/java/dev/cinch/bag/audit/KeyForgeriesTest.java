@@ -229,12 +229,12 @@ class KeyForgeriesTest {
     KeyForgeries unused = fill(true);
     Path settings = root.resolve("store.json");
     String text = Files.readString(settings);
-    StoreEdits.replace(settings, text.replace(": 2,", ": 3,").getBytes(StandardCharsets.UTF_8));
+    StoreEdits.replace(settings, text.replace(": 3,", ": 4,").getBytes(StandardCharsets.UTF_8));
     assertThrows(NewerFormatException.class, () -> Store.open(root, s.environment));
-    StoreEdits.replace(settings, text.replace(": 2,", ": 1,").getBytes(StandardCharsets.UTF_8));
+    StoreEdits.replace(settings, text.replace(": 3,", ": 2,").getBytes(StandardCharsets.UTF_8));
     var e = assertThrows(DamagedException.class, () -> Store.open(root, s.environment));
-    assertEquals("store format 2", e.expected());
-    assertEquals("1", e.actual());
+    assertEquals("store format 3", e.expected());
+    assertEquals("2", e.actual());
   }
 
   @Test

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.file.Evidence;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
@@ -19,7 +20,6 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Receipt;
-import dev.cinch.bag.read.Evidence;
 import dev.cinch.bag.read.EvidenceReader;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;

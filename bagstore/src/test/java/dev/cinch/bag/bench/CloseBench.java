@@ -120,8 +120,8 @@ public final class CloseBench {
     var closer = new BucketCloser(log.context());
     return () -> {
       var closed = closer.close(bucket, b -> false).orElseThrow();
-      if (closed.lock().files().size() != FILES) {
-        throw new IllegalStateException(closed.lock().files().size() + " files");
+      if (closed.bucket().files().size() != FILES) {
+        throw new IllegalStateException(closed.bucket().files().size() + " files");
       }
     };
   }

@@ -4,7 +4,6 @@ import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.format.FrameCodec;
 import dev.cinch.bag.format.FrameHead;
-import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.fs.StoreFile;
 import java.nio.ByteBuffer;
@@ -40,30 +39,9 @@ public final class DataFileBytes {
       }
       digest = codec.beginDigest(digest, out, at).digestBody(out, at + Frame.HEAD, body).digest();
       codec.putTrailer(
-          out,
-          new Trailer(
-              at,
-              digest,
-              !codec.inOneStep(at, (long) out.position() + Frame.TRAILER),
-              (b + 1L) * batch,
-              first,
-              timestamp - step),
-          out.position());
+          out, new Trailer(at, digest, (b + 1L) * batch, first, timestamp - step), out.position());
     }
     return out.array();
-  }
-
-  /** What a lock says of such a file. */
-  public static LockedFile locked(FileHeader header, byte[] file) {
-    int at = file.length - Frame.TRAILER;
-    Trailer t =
-        new FrameCodec(header.name())
-            .trailer(ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN), at, at);
-    if (t == null) {
-      throw new IllegalArgumentException("no batch");
-    }
-    return new LockedFile(
-        header.name(), file.length, t.messages(), t.first(), t.last(), t.digest(), new byte[0]);
   }
 
   /** The bytes as an open file. */

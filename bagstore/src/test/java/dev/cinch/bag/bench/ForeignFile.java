@@ -38,14 +38,13 @@ public final class ForeignFile {
    * Adds a batch of one message.
    *
    * @param frame length of the frame in bytes, at least 84
-   * @param twoStep what its trailer says
    */
-  public ForeignFile batch(int frame, boolean twoStep) {
-    return batch(frame, twoStep, messages + 1L);
+  public ForeignFile batch(int frame) {
+    return batch(frame, messages + 1L);
   }
 
-  /** As {@link #batch(int, boolean)}, with another count of the file's messages in the trailer. */
-  public ForeignFile batch(int frame, boolean twoStep, long count) {
+  /** As {@link #batch(int)}, with another count of the file's messages in the trailer. */
+  public ForeignFile batch(int frame, long count) {
     int at = out.position();
     int body = frame - Frame.HEAD - Frame.TRAILER;
     var payload = new byte[body - Frame.MESSAGE_OVERHEAD];
@@ -55,7 +54,7 @@ public final class ForeignFile {
     out.putInt(Frame.entry(Frame.KIND_MESSAGE, payload.length)).putInt(0).putLong(timestamp);
     out.put(payload);
     digest = codec.beginDigest(digest, out, at).digestBody(out, at + Frame.HEAD, body).digest();
-    var trailer = new Trailer(at, digest, twoStep, count, start, timestamp);
+    var trailer = new Trailer(at, digest, count, start, timestamp);
     codec.putTrailer(out, trailer, out.position());
     return this;
   }

@@ -28,7 +28,7 @@ final class BinaryFuzzTest {
     }
     ByteBuffer in = rest(data);
     boolean right = (data[0] & 1) != 0;
-    var codec = new FrameCodec(new Id(5, 6), 88);
+    var codec = new FrameCodec(new Id(5, 6));
     switch (data[0] >> 1 & 3) {
       case 0 -> {
         if (right && in.limit() > CRC_AT + 4) {

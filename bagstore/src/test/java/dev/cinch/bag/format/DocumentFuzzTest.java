@@ -11,8 +11,8 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Locks, records and checkpoints from anywhere. The first byte says whether the rest is the whole
- * file, or what an envelope with the right length and digest holds.
+ * Records and checkpoints from anywhere. The first byte says whether the rest is the whole file, or
+ * what an envelope with the right length and digest holds.
  */
 final class DocumentFuzzTest {
   private static final Path FILE = Path.of("file");
@@ -20,11 +20,6 @@ final class DocumentFuzzTest {
   /** Reads a file of one type. */
   private interface Decoder<T> {
     T decode(byte[] bytes, Path path) throws DamagedException;
-  }
-
-  @FuzzTest
-  void lock(byte[] data) throws DamagedException {
-    check("lock", data, BucketLock::decode, BucketLock::encode);
   }
 
   @FuzzTest

@@ -1,25 +1,30 @@
 package dev.cinch.bag.fuzz;
 
 import dev.cinch.bag.bench.DataFileBytes;
+import dev.cinch.bag.file.DataFileCursor;
+import dev.cinch.bag.file.DataFileExtent;
+import dev.cinch.bag.file.LeaseTable;
+import dev.cinch.bag.file.OpenFiles;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.format.FrameCodec;
 import dev.cinch.bag.format.FrameHead;
-import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.MachineName;
-import dev.cinch.bag.storage.DataFileEnd;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessSigner;
+import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -66,7 +71,7 @@ public final class DataFile {
     out.put(header);
   }
 
-  /** Three batches of 2, 1 and 3 messages, the second in two steps, under a lease and without. */
+  /** Three batches of 2, 1 and 3 messages, under a lease and without. */
   public static DataFile sample() {
     var file = new DataFile(4_096);
     byte[] signed = signed().bytes();
@@ -75,16 +80,16 @@ public final class DataFile {
     file.out.putInt(Frame.entry(Frame.KIND_LEASE_SET, 4)).putInt(1);
     file.message(1, "one");
     file.message(0, "");
-    file.end(2, false);
+    file.end(2);
     file.begin();
-    file.message(0, "two steps".repeat(4));
-    file.end(1, true);
+    file.message(0, "alone".repeat(7));
+    file.end(1);
     file.begin();
     file.out.putInt(Frame.entry(Frame.KIND_LEASE_SET, 4)).putInt(1);
     file.message(1, "three");
     file.message(0, "BTCH");
     file.message(1, "five");
-    file.end(3, false);
+    file.end(3);
     return file;
   }
 
@@ -104,14 +109,50 @@ public final class DataFile {
       file.times(body.duplicate().order(body.order()));
       file.out.put(body);
       in.position(in.position() + length);
-      file.end(Math.max(1, count & 0x7f), count < 0);
+      file.end(Math.max(1, count & 0x7f));
     }
     return file.bytes();
   }
 
-  /** What a lock says of a file with the sample's header. */
-  public static LockedFile measured(byte[] file) throws IOException {
-    return new DataFileEnd().measure(DataFileBytes.open(file), file.length, HEADER);
+  /** Walks a file with the sample's header, as closers do, or as live readers do. */
+  public static DataFileCursor cursor(byte[] file, boolean through) {
+    return new DataFileCursor(
+        Path.of("file"),
+        HEADER,
+        DataFileBytes.open(file),
+        () -> DataFileBytes.open(file),
+        file.length,
+        through,
+        leases(),
+        new OpenFiles(1));
+  }
+
+  /** Walks what was found of such a file before. */
+  public static DataFileCursor cursor(byte[] file, DataFileExtent known) {
+    return new DataFileCursor(
+        Path.of("file"),
+        HEADER,
+        DataFileBytes.open(file),
+        () -> DataFileBytes.open(file),
+        known,
+        leases(),
+        new OpenFiles(1));
+  }
+
+  /** How much there is of such a file. */
+  public static DataFileExtent measured(byte[] file) throws IOException {
+    try (DataFileCursor m = cursor(file, true)) {
+      boolean more = true;
+      while (more) {
+        more = m.next();
+      }
+      return m.extent();
+    }
+  }
+
+  /** Of a file with the sample's witness. */
+  public static LeaseTable leases() {
+    return new LeaseTable(new WitnessVerifier(TrustedKeys.of(KEY.publicKey())), LOG, 0);
   }
 
   private static SignedWitness signed() {
@@ -152,7 +193,7 @@ public final class DataFile {
     messages.add(line(messages.size(), timestamp, payload));
   }
 
-  private void end(int count, boolean twoStep) {
+  private void end(int count) {
     int end = out.position();
     int body = end - batch - Frame.HEAD;
     out.position(batch);
@@ -161,7 +202,7 @@ public final class DataFile {
         codec.beginDigest(digest, out, batch).digestBody(out, batch + Frame.HEAD, body).digest();
     total += count;
     out.position(end);
-    codec.putTrailer(out, new Trailer(batch, digest, twoStep, total, first, last), end);
+    codec.putTrailer(out, new Trailer(batch, digest, total, first, last), end);
     ends.add(out.position());
   }
 

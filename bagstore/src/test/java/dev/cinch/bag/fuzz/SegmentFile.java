@@ -22,7 +22,7 @@ public final class SegmentFile {
   /** Start of the first bucket. */
   public static final long START = 1_767_225_600_000_000_000L;
 
-  private static final int INDEX_ENTRY = 24;
+  private static final int INDEX_ENTRY = 28;
   private static final int[] KINDS = {
     SegmentBlock.BUCKET, SegmentBlock.LEASES, SegmentBlock.MESSAGES, SegmentBlock.INDEX
   };
@@ -62,7 +62,8 @@ public final class SegmentFile {
               start,
               5,
               0,
-              List.of(new SegmentBucket.DataFile(file, messages == 0 ? 0 : 500, messages))));
+              List.of(new SegmentBucket.DataFile(file, messages == 0 ? 0 : 500, messages)),
+              List.of()));
       for (int m = 0; m < messages; m++) {
         byte[] text = ("message " + i + m).getBytes(StandardCharsets.UTF_8);
         int set = m == 1 ? out.leaseSet(List.of(new byte[] {1, 2, 3})) : 0;
@@ -94,12 +95,12 @@ public final class SegmentFile {
       time += in.get() & 0xff;
       int length = Math.min(in.getShort() & 0xffff, in.remaining());
       index.putInt(kind).putInt(SegmentBlock.HEAD + length).putLong(out.position()).putLong(time);
-      block(out, seed, kind, in.slice().limit(length));
+      index.putInt(block(out, seed, kind, in.slice().limit(length)));
       in.position(in.position() + length);
       buckets += kind == SegmentBlock.BUCKET ? 1 : 0;
     }
     int at = out.position();
-    block(out, seed, SegmentBlock.INDEX, index.flip());
+    int unused = block(out, seed, SegmentBlock.INDEX, index.flip());
     int end = out.position();
     out.put("CINCHEND".getBytes(StandardCharsets.US_ASCII));
     out.putLong(at).putLong(end - at).putLong(1).putLong(buckets);
@@ -110,10 +111,18 @@ public final class SegmentFile {
     return java.util.Arrays.copyOf(out.array(), out.position());
   }
 
-  private static void block(ByteBuffer out, int seed, int kind, ByteBuffer body) {
+  /** Puts a block, and gives its checksum. Two bytes before a body that is packed say so. */
+  private static int block(ByteBuffer out, int seed, int kind, ByteBuffer body) {
     int at = out.position();
-    int length = SegmentBlock.HEAD + body.remaining();
-    out.putInt(kind).putInt(body.remaining()).putInt(0).put(body);
-    out.putInt(at + 8, SegmentBlock.checksum(seed, at, out.array(), at, length));
+    boolean packed =
+        kind != SegmentBlock.INDEX && body.remaining() > 2 && body.get(body.position()) == 'z';
+    int unpacked = packed ? body.getShort(body.position() + 1) & 0xffff : body.remaining();
+    ByteBuffer stands = packed ? body.slice(body.position() + 3, body.remaining() - 3) : body;
+    int length = SegmentBlock.HEAD + stands.remaining();
+    out.putInt(kind).putInt(stands.remaining());
+    out.putInt(packed ? 1 << 28 | unpacked : unpacked).putInt(0).put(stands);
+    int checksum = SegmentBlock.checksum(seed, at, out.array(), at, length);
+    out.putInt(at + 12, checksum);
+    return checksum;
   }
 }

@@ -62,7 +62,6 @@ class OwnPathsTest {
                 log.segment(3),
                 LogLayout.prelock(place),
                 LogLayout.lock(place),
-                LogLayout.lockPart(LogLayout.lock(place), sha),
                 LogLayout.dataFile(place, new DataFileName(new MachineName("m-1"), ID)),
                 place.resolve(".nfs0000000012"),
                 place.resolve("tmp-" + ID),

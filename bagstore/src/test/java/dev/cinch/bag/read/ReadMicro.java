@@ -1,6 +1,9 @@
 package dev.cinch.bag.read;
 
 import dev.cinch.bag.bench.DataFileBytes;
+import dev.cinch.bag.file.DataFileCursor;
+import dev.cinch.bag.file.LeaseTable;
+import dev.cinch.bag.file.OpenFiles;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
@@ -71,8 +74,8 @@ public class ReadMicro {
             header,
             DataFileBytes.open(file),
             () -> DataFileBytes.open(file),
-            DataFileBytes.locked(header, file),
-            Standing.SETTLED,
+            file.length,
+            true,
             leases,
             new OpenFiles(1))) {
       for (; cursor.next(); count++) {

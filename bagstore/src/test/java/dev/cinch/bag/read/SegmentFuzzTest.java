@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.file.SegmentCursor;
+import dev.cinch.bag.file.SegmentReader;
+import dev.cinch.bag.file.SegmentVerifier;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fuzz.SegmentFile;
 import dev.cinch.bag.storage.posix.PosixStore;

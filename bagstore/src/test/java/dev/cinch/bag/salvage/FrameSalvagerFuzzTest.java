@@ -57,7 +57,6 @@ final class FrameSalvagerFuzzTest {
             1 << 18,
             DataFile.HEADER.length(),
             file.length,
-            new byte[0],
             true,
             Salvaged.State.SETTLED,
             SINK)) {

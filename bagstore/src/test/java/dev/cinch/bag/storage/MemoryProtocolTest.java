@@ -16,7 +16,6 @@ import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.TooEarlyException;
-import dev.cinch.bag.format.BucketLock;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Durability;
@@ -99,7 +98,7 @@ class MemoryProtocolTest {
     assertEquals(List.of(), open().storage().announced(LogStorage.Freshness.CERTAIN));
     long messages = 0;
     for (ClosedBucket bucket : tip.record().buckets()) {
-      messages += new Locks(open()).readListed(bucket).lock().messages();
+      messages += new Locks(open()).readListed(bucket).messages();
     }
     assertEquals(20, messages);
     receipts.forEach(r -> assertInstanceOf(Receipt.Committed.class, r));
@@ -116,8 +115,7 @@ class MemoryProtocolTest {
       try (Closing closing = log.storage().seal(bucket)) {
         Receipt late = append(writer, "late");
         assertTrue(late.timestamp() > before.timestamp());
-        BucketLock lock =
-            new Locks(log).read(bucket).orElseThrow().lock(); // the writer has closed it
+        Locks.Closed lock = new Locks(log).read(bucket).orElseThrow(); // the writer has closed it
         assertEquals(late instanceof Receipt.Committed ? 2 : 1, lock.messages());
       }
       intent.withdraw();

@@ -9,8 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
-import dev.cinch.bag.format.FileHeader;
-import dev.cinch.bag.format.LockedFile;
+import dev.cinch.bag.file.DataFileExtent;
 import dev.cinch.bag.fuzz.DataFile;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
@@ -75,20 +74,18 @@ abstract class StorageContract {
   }
 
   private static void append(Entered entered, byte[] bytes) throws IOException {
-    entered.append(new ByteBuffer[] {ByteBuffer.wrap(bytes)}, null);
+    entered.append(new ByteBuffer[] {ByteBuffer.wrap(bytes)});
   }
 
-  private static FileHeader header(DataFileName name) {
-    return new FileHeader(DataFile.STORE, DataFile.LOG, BUCKET, name);
-  }
-
-  private static List<LockedFile> measured(Closing closing) throws IOException {
-    return closing.measure(
-        StorageContract::header,
-        0,
-        e -> {
-          throw new IllegalStateException(e);
-        });
+  /** What a closer finds of the one file there is. */
+  private static DataFileExtent measured(LogStorage by, Closing closing) throws IOException {
+    List<DataFileName> files = closing.files();
+    assertEquals(List.of(NAME), files);
+    try (Stored in = by.open(BUCKET, NAME, Freshness.PERMITTED)) {
+      ByteBuffer bytes = ByteBuffer.allocate((int) in.size());
+      assertEquals(bytes.capacity(), in.read(bytes, 0));
+      return DataFile.measured(bytes.array());
+    }
   }
 
   @Test
@@ -97,14 +94,13 @@ abstract class StorageContract {
     assertNotEquals(Mark.SEALED, entered.look());
     entered.leave();
     try (Closing closing = bob.seal(BUCKET)) {
-      LockedFile file = measured(closing).get(0);
-      assertEquals(NAME, file.name());
+      DataFileExtent file = measured(bob, closing);
       assertEquals(SAMPLE.bytes().length, file.validLength());
       assertEquals(6, file.messages());
     }
   }
 
-  /** In two steps, to a file that the closer may have looked at before. */
+  /** To a file that the closer may have looked at before. */
   @Test
   void s1WhatIsAppendedLaterIsMeasuredToo() throws Exception {
     int first = SAMPLE.ends().get(0);
@@ -112,11 +108,12 @@ abstract class StorageContract {
     Entered entered = written(alice, NAME, Arrays.copyOf(all, first));
     assertEquals(List.of(BUCKET), bob.buckets(BUCKET.start(), BUCKET.end(), Freshness.CACHED));
     entered.append(
-        new ByteBuffer[] {ByteBuffer.wrap(all, first, 20)}, // the rest of the file, in three
-        ByteBuffer.wrap(all, first + 20, all.length - first - 20));
+        new ByteBuffer[] {
+          ByteBuffer.wrap(all, first, 20), ByteBuffer.wrap(all, first + 20, all.length - first - 20)
+        });
     assertNotEquals(Mark.SEALED, entered.look());
     try (Closing closing = bob.seal(BUCKET)) {
-      assertEquals(all.length, measured(closing).get(0).validLength());
+      assertEquals(all.length, measured(bob, closing).validLength());
     }
   }
 
@@ -140,8 +137,8 @@ abstract class StorageContract {
   void s2AlsoWhereTheBucketWasRetiredAndMadeAnew() throws Exception {
     Entered late = written(alice, NAME, SAMPLE.bytes());
     try (Closing closing = bob.seal(BUCKET)) {
-      byte[] unused = closing.publish(new byte[] {1});
-      closing.finish(List.of());
+      publish(closing, 1);
+      closing.finish();
     }
     Path place = log.bucket(BUCKET);
     assertThrows(DirectoryNotEmptyException.class, () -> other.removePlace(place));
@@ -163,18 +160,24 @@ abstract class StorageContract {
     written(alice, NAME, SAMPLE.bytes()).leave();
     try (Closing first = alice.seal(BUCKET);
         Closing second = bob.seal(BUCKET)) {
-      assertEquals(1, measured(first).size());
-      assertEquals(1, measured(second).size());
-      assertArrayEquals(new byte[] {2, 2}, second.publish(new byte[] {2, 2}));
-      assertArrayEquals(new byte[] {2, 2}, first.publish(new byte[] {1}));
-      first.finish(List.of());
-      second.finish(List.of());
+      assertEquals(6, measured(alice, first).messages());
+      assertEquals(6, measured(bob, second).messages());
+      publish(second, 2, 2);
+      publish(first, 1);
+      first.finish();
+      second.finish();
     }
     Path lock = LogLayout.lock(log.bucket(BUCKET));
     for (StoreStorage client : List.of(store, other)) {
       assertArrayEquals(new byte[] {2, 2}, read(client, lock));
-      assertTrue(client.readIfListed(lock, 100, b -> b).isPresent());
     }
+  }
+
+  private static void publish(Closing closing, int... bytes) throws IOException {
+    for (int b : bytes) {
+      closing.write(ByteBuffer.wrap(new byte[] {(byte) b}));
+    }
+    closing.publish();
   }
 
   private static byte[] read(StoreStorage client, Path document) throws IOException {
@@ -292,11 +295,24 @@ abstract class StorageContract {
     Entered entered = written(alice, NAME, SAMPLE.bytes());
     try (Closing one = alice.seal(BUCKET);
         Closing two = bob.seal(BUCKET)) {
-      List<LockedFile> measured = measured(one);
+      DataFileExtent measured = measured(alice, one);
       append(entered, new byte[] {1, 2, 3}); // too late, and torn
-      assertEquals(measured.get(0).validLength(), measured(two).get(0).validLength());
-      assertEquals(measured.get(0).digest(), measured(two).get(0).digest());
+      assertEquals(measured, measured(bob, two));
     }
+  }
+
+  @Test
+  void dataFilesGoAndTheMarkAndTheLockStay() throws Exception {
+    Entered late = written(alice, NAME, SAMPLE.bytes());
+    try (Closing closing = bob.seal(BUCKET)) {
+      publish(closing, 1);
+      closing.finish();
+    }
+    alice.sweep(BUCKET);
+    bob.sweep(BUCKET);
+    assertEquals(List.of(), bob.look(BUCKET, Freshness.PERMITTED).files());
+    assertNotEquals(Mark.OPEN, late.look());
+    assertArrayEquals(new byte[] {1}, read(other, LogLayout.lock(log.bucket(BUCKET))));
   }
 
   @Test

@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.Receipt;
-import dev.cinch.bag.read.Message;
 import dev.cinch.lease.SignedWitness;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;

@@ -409,9 +409,9 @@ class LogWriterTest {
             if (n == 1) {
               begun.countDown();
               awaitUnchecked(go);
-            } else if (n == 3) { // its proof: without that the batch would be absent
+            } else if (n == 2) {
               throw new IOException("made by a test");
-            } else if (n > 3) {
+            } else if (n > 2) {
               awaitUnchecked(judged);
             }
           } else if (op.kind() == Kind.CREATE && op.path().toString().contains("/intents/")) {

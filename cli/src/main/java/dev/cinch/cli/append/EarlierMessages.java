@@ -1,9 +1,9 @@
 package dev.cinch.cli.append;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.model.Message;
 import dev.cinch.bag.read.ExpiredException;
 import dev.cinch.bag.read.LogReader;
-import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.Failure;

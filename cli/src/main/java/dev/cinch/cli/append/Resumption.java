@@ -1,8 +1,8 @@
 package dev.cinch.cli.append;
 
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.Receipt;
-import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.Failure;

@@ -1,8 +1,8 @@
 package dev.cinch.cli.base;
 
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Message;
 import dev.cinch.bag.read.MergedLogs;
-import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;

@@ -1,7 +1,7 @@
 package dev.cinch.cli.read;
 
 import dev.cinch.bag.model.DataFileName;
-import dev.cinch.bag.read.Message;
+import dev.cinch.bag.model.Message;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.lease.SignedWitness;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package dev.cinch.cli.read;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.read.Message;
+import dev.cinch.bag.model.Message;
 import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Misuse;

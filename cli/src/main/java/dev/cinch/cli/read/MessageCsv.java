@@ -1,8 +1,8 @@
 package dev.cinch.cli.read;
 
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Message;
 import dev.cinch.bag.read.MergedLogs;
-import dev.cinch.bag.read.Message;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.cli.base.Output;
 import dev.cinch.lease.IsoTime;

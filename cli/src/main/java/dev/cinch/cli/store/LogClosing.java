@@ -1,6 +1,7 @@
 package dev.cinch.cli.store;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.close.DataFileSweep;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.IdleLog;
@@ -15,6 +16,7 @@ import dev.cinch.cli.base.LongWait;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.Words;
+import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -23,15 +25,23 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Advances one log after the other, and knows from round to round which are idle. */
+/**
+ * Advances one log after the other, and removes the data files that an earlier round made needless.
+ * Knows from round to round which logs are idle.
+ */
 final class LogClosing {
+  private static final Logger LOG = LoggerFactory.getLogger(LogClosing.class);
+
   private final Io io;
   private final JsonOption json;
   private final boolean idleToo;
   private final boolean restored;
   private final Patience patience;
   private final Map<LogName, IdleLog> idle = new HashMap<>();
+  private final Map<Id, DataFileSweep> sweeps = new HashMap<>();
   private final @Nullable LongWait waiting;
 
   /**
@@ -118,6 +128,9 @@ final class LogClosing {
   /** Whether there was anything to settle. */
   private boolean close(Log opened, long to, ThirdOpinion opinion, Output out)
       throws IOException, InterruptedException {
+    sweeps
+        .computeIfAbsent(opened.context().id(), id -> new DataFileSweep(opened.context()))
+        .lately((bucket, e) -> LOG.debug("{}: data files stay: {}", bucket, e.toString()));
     var progress = new Progress(io);
     var closed = new AtomicLong();
     var foreign = new ArrayList<ForeignEntryException>();

@@ -52,7 +52,7 @@ public final class VerifyCommand implements Callable<Integer> {
       printer.progress.end();
       json.print(
           out,
-          "%s: %d files (%d bytes), %d logs, %d records, %d buckets, %d messages; %d damaged, %d covered by locks, %d notes"
+          "%s: %d files (%d bytes), %d logs, %d records, %d buckets, %d messages; %d damaged, %d notes"
               .formatted(
                   s.intact() ? "intact" : "DAMAGED",
                   s.files(),
@@ -62,7 +62,6 @@ public final class VerifyCommand implements Callable<Integer> {
                   s.buckets(),
                   s.messages(),
                   s.damage(),
-                  s.covered(),
                   s.notes()),
           line ->
               line.text("type", "summary")
@@ -74,7 +73,6 @@ public final class VerifyCommand implements Callable<Integer> {
                   .number("buckets", s.buckets())
                   .number("messages", s.messages())
                   .number("damage", s.damage())
-                  .number("covered", s.covered())
                   .number("notes", s.notes()));
       return s.intact() ? ExitCode.GOOD : ExitCode.DAMAGE;
     } catch (UncheckedIOException e) {

@@ -43,14 +43,14 @@ class UnreadOutputTest {
 
   private void damage() throws Exception {
     try (var all = Files.walk(store.resolve("logs/jobs/buckets"))) {
-      Path data =
-          all.filter(p -> p.toString().endsWith(".log"))
+      Path lock =
+          all.filter(p -> p.endsWith("lock"))
               .max(Comparator.comparingLong(p -> p.toFile().length()))
               .orElseThrow();
-      byte[] bytes = Files.readAllBytes(data);
-      bytes[20] ^= 4; // of the header: the lock's copy may cover all that comes behind it
-      Files.delete(data);
-      Files.write(data, bytes);
+      byte[] bytes = Files.readAllBytes(lock);
+      bytes[bytes.length / 2] ^= 4;
+      Files.delete(lock);
+      Files.write(lock, bytes);
     }
   }
 

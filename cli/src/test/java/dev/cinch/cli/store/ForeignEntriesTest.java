@@ -346,6 +346,7 @@ final class ForeignEntriesTest {
     Map<String, String> before = content(outside);
     boolean foreign = planted != Planted.HARD_LINK || directory;
     boolean torn = !foreign && name.endsWith(".log"); // a file without a header has no length
+    boolean needless = name.endsWith(".log") && Files.exists(place.resolveSibling("lock"));
     remove(place);
     try {
       planted.plant(place, target);
@@ -376,7 +377,7 @@ final class ForeignEntriesTest {
     }
     if (name.startsWith("service/instances/")) { // no key signed it, so it counts for nothing
       assertTrue(requireNonNull(ends.get("verify")).out().contains(", 1 note"), name);
-    } else if (foreign && !name.equals("logs/jobs")) { // nobody misses a whole log
+    } else if (foreign && !needless && !name.equals("logs/jobs")) { // nobody misses a whole log
       assertNotEquals(
           0,
           requireNonNull(ends.get("verify")).code(),

@@ -110,7 +110,7 @@ class LostRecordsTest {
     forge(bytes);
     run("sh", "-c", "rm -f '" + segment + "'*");
     Files.write(segment, bytes);
-    String named = segment + " at byte 0: expected SHA-256 ";
+    String named = segment + " at byte 0: expected content of SHA-256 ";
     String verified = cinch.run("verify").ended(1).out();
     assertTrue(verified.contains("damage " + named), verified);
     cinch.run("gc", "--retention=0s").failed(1, "which its records and data files give");
@@ -146,16 +146,24 @@ class LostRecordsTest {
     String text = new String(bytes, StandardCharsets.ISO_8859_1);
     bytes[text.indexOf("three")] = 'T';
     ByteBuffer in = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
-    int at = 128;
-    while (!text.startsWith("SEGM", at)) {
-      at += 12 + in.getInt(at + 4);
+    int index = (int) in.getLong(bytes.length - 36);
+    int entry = index + 16;
+    while (!text.startsWith("SEGM", entry)) {
+      entry += 28;
     }
+    in.putInt(entry + 24, seal(in, (int) in.getLong(entry + 8)));
+    int unused = seal(in, index);
+  }
+
+  /** Gives a block the right checksum. */
+  private static int seal(ByteBuffer in, int at) {
     var crc = new CRC32();
     ByteBuffer seed = ByteBuffer.allocate(12).order(ByteOrder.LITTLE_ENDIAN);
     crc.update(seed.putInt(in.getInt(12)).putLong(at).flip());
-    crc.update(bytes, at, 8);
-    crc.update(bytes, at + 12, in.getInt(at + 4));
-    in.putInt(at + 8, (int) crc.getValue());
+    crc.update(in.array(), at, 12);
+    crc.update(in.array(), at + 16, in.getInt(at + 4));
+    in.putInt(at + 12, (int) crc.getValue());
+    return (int) crc.getValue();
   }
 
   private static void run(String... words) throws Exception {

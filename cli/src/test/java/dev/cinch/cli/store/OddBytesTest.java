@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -181,11 +182,6 @@ class OddBytesTest {
 
   @Test
   void envelopesHaveOneForm() throws Exception {
-    Map<String, Edit> ofLock = documents("lock 2");
-    ofLock.putAll(lines("lock", 2));
-    for (var edit : ofLock.entrySet()) {
-      damage("lock: " + edit.getKey(), good, s -> s.lock(edit.getValue()::of));
-    }
     Map<String, Edit> ofRecord = documents("record 2");
     ofRecord.putAll(lines("record", 2));
     for (var edit : ofRecord.entrySet()) {
@@ -218,34 +214,24 @@ class OddBytesTest {
     return other;
   }
 
-  private void field(String what, String pattern, String by, boolean ofRecord) throws Exception {
-    String type = ofRecord ? "record 2" : "lock 2";
-    Edit edit = f -> envelope(type, replaced(body(f), pattern, by).getBytes(UTF_8));
+  private void field(String what, String pattern, String by) throws Exception {
     damage(
         what,
         good,
-        s -> {
-          if (ofRecord) {
-            s.record(edit::of);
-          } else {
-            s.lock(edit::of);
-          }
-        });
+        s -> s.record(f -> envelope("record 2", replaced(body(f), pattern, by).getBytes(UTF_8))));
   }
 
   @Test
   void fieldsHaveOneForm() throws Exception {
-    field("an id in capitals", "(\"log\" *: *\"[0-9a-f]*)[0-9a-f]{3}\"", "$1ABC\"", true);
-    field("no closer", "\"closer\"", "\"somebody\"", true);
-    field("no time of settling", "\"settledAt\"", "\"then\"", true);
-    field("a negative count of keys", "(\"trustedKeys\") *: *0", "$1:-1", true);
-    field("no digest of keys", "(\"keys\" *: *)\"[0-9a-f]*\"", "$1\"\"", true);
-    field("65 bits", "(\"settledAt\" *: *)[0-9]*", "$136893488147419103232", true);
-    field("a fraction", "(\"settledAt\" *: *[0-9]*)", "$1.0", true);
-    field("a bucket before all eras", "(\"start\" *: *)[0-9]*", "$1-9223372036800000000", true);
-    field("a bucket that ends too late", "(\"start\" *: *)[0-9]*", "$19223372036800000000", true);
-    field("a file of nobody", "(\"name\" *: *\")[a-z0-9]", "$1tmp-", false);
-    field("a name in capitals", "(\"name\" *: *\")[a-z0-9]", "$1A", false);
+    field("an id in capitals", "(\"log\" *: *\"[0-9a-f]*)[0-9a-f]{3}\"", "$1ABC\"");
+    field("no closer", "\"closer\"", "\"somebody\"");
+    field("no time of settling", "\"settledAt\"", "\"then\"");
+    field("a negative count of keys", "(\"trustedKeys\") *: *0", "$1:-1");
+    field("no digest of keys", "(\"keys\" *: *)\"[0-9a-f]*\"", "$1\"\"");
+    field("65 bits", "(\"settledAt\" *: *)[0-9]*", "$136893488147419103232");
+    field("a fraction", "(\"settledAt\" *: *[0-9]*)", "$1.0");
+    field("a bucket before all eras", "(\"start\" *: *)[0-9]*", "$1-9223372036800000000");
+    field("a bucket that ends too late", "(\"start\" *: *)[0-9]*", "$19223372036800000000");
   }
 
   @Test
@@ -335,40 +321,32 @@ class OddBytesTest {
     assertEquals("0 " + MESSAGES, s.python(python));
   }
 
+  private interface Blocks {
+    void of(OddStore store, UnaryOperator<List<OddStore.Block>> edit) throws IOException;
+  }
+
   @Test
-  void dataFiles() throws Exception {
-    taken("as it should be", good, s -> s.dataFile(f -> {}));
-    damage("flags of 2", good, s -> s.dataFile(f -> f.steps = 2));
-    damage("padding that is not zero", good, s -> s.dataFile(f -> f.padding = 1));
-    damage("a header of 8 bytes more", good, s -> s.dataFile(f -> f.more = 8));
-    damage("a batch without messages", good, s -> s.dataFile(f -> f.empty = true));
-    taken("the header in the copy alone", good, s -> s.dataFile(f -> f.lost = true));
-    damage(
-        "a copy without the header",
-        good,
-        s ->
-            s.dataFile(
-                f -> {
-                  f.lost = true;
-                  f.copyFrom = 8;
-                }));
-    taken("a copy of 100 bytes", good, s -> s.dataFile(f -> f.copyFrom = -100));
-    damage("base64 without padding", good, OddStore::copyWithoutPadding);
-    damage("a copy of more than one step", good, s -> s.dataFile(f -> f.payload = 20_000));
+  void locks() throws Exception {
+    settledFiles(good, OddStore::lock);
   }
 
   @Test
   void segments() throws Exception {
-    taken("as it is", retired, s -> s.segment(blocks -> blocks));
+    settledFiles(retired, OddStore::segment);
+  }
+
+  private void settledFiles(OddStore from, Blocks file) throws Exception {
+    taken("as it is", from, s -> file.of(s, blocks -> blocks));
     taken(
         "leases before messages",
-        retired,
-        s -> s.segment(b -> OddStore.with(b, 1, OddStore.leases(b.get(1).time()))));
+        from,
+        s -> file.of(s, b -> OddStore.with(b, 1, OddStore.leases(b.get(1).time()))));
     damage(
         "leases twice",
-        retired,
+        from,
         s ->
-            s.segment(
+            file.of(
+                s,
                 b ->
                     OddStore.with(
                         OddStore.with(b, 1, OddStore.leases(b.get(1).time())),
@@ -376,30 +354,29 @@ class OddBytesTest {
                         OddStore.leases(b.get(1).time()))));
     damage(
         "leases behind messages",
-        retired,
-        s -> s.segment(b -> OddStore.with(b, 2, OddStore.leases(b.get(1).time()))));
+        from,
+        s -> file.of(s, b -> OddStore.with(b, 2, OddStore.leases(b.get(1).time()))));
     damage(
         "leases of another time",
-        retired,
-        s -> s.segment(b -> OddStore.with(b, 1, OddStore.leases(b.get(1).time() - 1))));
+        from,
+        s -> file.of(s, b -> OddStore.with(b, 1, OddStore.leases(b.get(1).time() - 1))));
     damage(
         "no messages",
-        retired,
-        s ->
-            s.segment(
-                b ->
-                    OddStore.with(b, 1, new OddStore.Block("SEGM", new byte[0], b.get(1).time()))));
+        from,
+        s -> file.of(s, b -> OddStore.with(b, 1, OddStore.messages(b.get(1).time()))));
     damage(
         "another first time",
-        retired,
+        from,
         s ->
-            s.segment(
+            file.of(
+                s,
                 b -> {
                   var all = new ArrayList<>(b);
-                  all.set(1, new OddStore.Block("SEGM", b.get(1).body(), b.get(1).time() - 1));
+                  OddStore.Block m = b.get(1);
+                  all.set(1, new OddStore.Block("SEGM", m.how(), m.body(), m.time() - 1));
                   return all;
                 }));
-    damage("a bucket twice", retired, s -> s.segment(b -> OddStore.with(b, 0, b.get(0))));
-    damage("messages first", retired, s -> s.segment(b -> List.of(b.get(1), b.get(0))));
+    damage("a bucket twice", from, s -> file.of(s, b -> OddStore.with(b, 0, b.get(0))));
+    damage("messages first", from, s -> file.of(s, b -> List.of(b.get(1), b.get(0))));
   }
 }

@@ -1,7 +1,5 @@
 package dev.cinch.bag.storage.memory;
 
-import dev.cinch.bag.format.FileHeader;
-import dev.cinch.bag.format.LockedFile;
 import dev.cinch.bag.layout.BucketTree;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
@@ -10,28 +8,25 @@ import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.storage.Announcement;
 import dev.cinch.bag.storage.BucketSealedException;
 import dev.cinch.bag.storage.Closing;
-import dev.cinch.bag.storage.DataFileEnd;
 import dev.cinch.bag.storage.Entered;
 import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.storage.memory.MemoryStore.Bytes;
 import dev.cinch.bag.storage.memory.MemoryStore.Document;
 import dev.cinch.lease.Id;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
-import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /** A log of a {@link MemoryStore}. Its lock is what appending and closing go one by one by. */
 final class MemoryLog implements LogStorage {
@@ -91,13 +86,10 @@ final class MemoryLog implements LogStorage {
     }
 
     @Override
-    public void append(ByteBuffer[] frame, @Nullable ByteBuffer proof) {
+    public void append(ByteBuffer[] frame) {
       synchronized (MemoryLog.this) {
         for (ByteBuffer part : frame) {
           file.append(part);
-        }
-        if (proof != null) {
-          file.append(proof);
         }
       }
     }
@@ -170,48 +162,41 @@ final class MemoryLog implements LogStorage {
 
   private final class Closure implements Closing {
     private final Bucket bucket;
+    private final ByteArrayOutputStream lock = new ByteArrayOutputStream();
 
     Closure(Bucket bucket) {
       this.bucket = bucket;
     }
 
     @Override
-    public List<LockedFile> measure(
-        Function<DataFileName, FileHeader> header,
-        long maxCopies,
-        Consumer<ForeignEntryException> leftOut)
-        throws IOException {
-      var end = new DataFileEnd();
-      var files = new ArrayList<LockedFile>();
-      synchronized (MemoryLog.this) {
-        for (DataFileName name : look(bucket, Freshness.CERTAIN).files()) {
-          byte[] bytes = store.document(path(bucket, name)).bytes();
-          files.add(end.measure(new Bytes(bytes), bytes.length, header.apply(name)).withoutCopy());
-        }
-      }
-      return files;
+    public List<DataFileName> files() throws IOException {
+      return look(bucket, Freshness.CERTAIN).files();
     }
 
     @Override
-    public void publishPart(String sha256, byte[] part) {
-      MemoryLog.this.publish(LogLayout.lockPart(lock(), sha256), part);
+    public void write(ByteBuffer bytes) {
+      var copy = new byte[bytes.remaining()];
+      bytes.get(copy);
+      lock.writeBytes(copy);
     }
 
     @Override
-    public byte[] publish(byte[] lock) throws IOException {
-      MemoryLog.this.publish(lock(), lock);
-      return store.document(lock()).bytes();
-    }
-
-    private Path lock() {
-      return LogLayout.lock(layout.bucket(bucket));
+    public void publish() {
+      MemoryLog.this.publish(LogLayout.lock(layout.bucket(bucket)), lock.toByteArray());
     }
 
     @Override
-    public void finish(Collection<String> parts) {}
+    public void finish() {}
 
     @Override
     public void close() {}
+  }
+
+  @Override
+  public void sweep(Bucket bucket) throws IOException {
+    for (DataFileName file : look(bucket, Freshness.CERTAIN).files()) {
+      boolean unused = store.remove(path(bucket, file));
+    }
   }
 
   @Override

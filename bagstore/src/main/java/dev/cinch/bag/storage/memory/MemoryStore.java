@@ -173,14 +173,6 @@ public final class MemoryStore implements StoreStorage {
   }
 
   @Override
-  public <T> Optional<T> readIfListed(Path document, int limit, Decoder<T> decoder)
-      throws IOException {
-    return documents.containsKey(document)
-        ? Optional.of(read(document, limit, decoder))
-        : Optional.empty();
-  }
-
-  @Override
   public Stored open(Path document, Freshness freshness) throws IOException {
     return new Bytes(document(document).bytes());
   }

@@ -54,7 +54,7 @@ final class PosixDataFile implements Entered {
   }
 
   @Override
-  public void append(ByteBuffer[] frame, @Nullable ByteBuffer proof) throws IOException {
+  public void append(ByteBuffer[] frame) throws IOException {
     StoreFile file = requireNonNull(out);
     // Where others may not see what was only written, "visible" takes forcing too.
     boolean force = sync || !fs.isLocal(path);
@@ -63,13 +63,6 @@ final class PosixDataFile implements Entered {
       handed += part.remaining();
     }
     file.write(frame);
-    if (proof != null) {
-      if (force) {
-        file.force();
-      }
-      handed += proof.remaining();
-      file.write(proof);
-    }
     if (force) {
       file.force();
     }

@@ -16,6 +16,7 @@ import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.Entered;
 import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.RemovedLogs;
@@ -223,6 +224,26 @@ public final class PosixLog implements LogStorage {
     Path directory = layout.bucket(bucket);
     fs.forceDirectory(directory);
     protection.closed(directory);
+  }
+
+  @Override
+  public void sweep(Bucket bucket) throws IOException {
+    Path directory = layout.bucket(bucket);
+    IOException failed = null;
+    for (String name : known(directory)) {
+      if (DataFileName.parse(name).isPresent()) {
+        try {
+          fs.unlink(directory.resolve(name));
+        } catch (NoSuchFileException e) {
+          // Somebody else was faster.
+        } catch (IOException e) {
+          failed = e;
+        }
+      }
+    }
+    if (failed != null) {
+      throw failed;
+    }
   }
 
   PosixStore store() {

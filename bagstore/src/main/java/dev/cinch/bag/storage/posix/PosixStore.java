@@ -199,18 +199,6 @@ public record PosixStore(
   }
 
   @Override
-  public <T> Optional<T> readIfListed(Path document, int limit, Decoder<T> decoder)
-      throws IOException {
-    try {
-      return fs.list(Fresh.parent(document)).contains("" + document.getFileName())
-          ? Optional.of(read(document, limit, decoder))
-          : Optional.empty();
-    } catch (NoSuchFileException e) {
-      return Optional.empty();
-    }
-  }
-
-  @Override
   public Stored open(Path document, Freshness freshness) throws IOException {
     return freshness == Freshness.CERTAIN ? fs.readUncached(document) : fresh.read(document);
   }

@@ -1,6 +1,7 @@
 package dev.cinch.bag.storage.posix;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -20,6 +21,7 @@ import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.storage.Closing;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.lease.time.SystemTime;
@@ -30,7 +32,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -76,7 +77,8 @@ class ReplacedLogTest {
     assertThrows(StoreReplacedException.class, () -> old.storage().publish(record, new byte[] {1}));
     assertThrows(StoreReplacedException.class, () -> old.storage().publish(seal, new byte[0]));
     for (Path document : List.of(record, seal)) {
-      assertEquals(Optional.empty(), now.documents().readIfListed(document, 10, bytes -> bytes));
+      assertThrows(
+          NoSuchFileException.class, () -> now.documents().read(document, 10, bytes -> bytes));
     }
   }
 
@@ -140,9 +142,9 @@ class ReplacedLogTest {
   void noLockIsPublished() throws Exception {
     now.storage().enter(BUCKET, NAME, Durability.CLOSE).leave();
     try (Closing closing = old.storage().seal(BUCKET)) {
-      assertThrows(StoreReplacedException.class, () -> closing.publish(new byte[] {1}));
+      assertThrows(StoreReplacedException.class, closing::publish);
     }
     Path lock = LogLayout.lock(now.layout().bucket(BUCKET));
-    assertEquals(Optional.empty(), now.documents().readIfListed(lock, 10, bytes -> bytes));
+    assertFalse(now.documents().isThere(lock, Freshness.CERTAIN));
   }
 }

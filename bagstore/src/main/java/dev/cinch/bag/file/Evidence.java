@@ -1,0 +1,24 @@
+package dev.cinch.bag.file;
+
+import dev.cinch.bag.model.Message;
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A settled message with what an audit (section 8) must know beyond what a reader does: what it was
+ * written under, valid or not, and where that stands. Valid until its source goes on to the next.
+ */
+public interface Evidence extends Message {
+  /** The file that it was read from: a data file or, once its bucket is retired, a segment. */
+  Path path();
+
+  /** Where in that file its batch, or in a segment its block, begins; bytes. */
+  long offset();
+
+  /** What it was written under; null if under no lease. */
+  @Nullable LeaseSet leaseSet();
+
+  /** Its witnesses as they stood in the data file, valid or not; empty if under no lease. */
+  List<byte[]> signedLeases();
+}
