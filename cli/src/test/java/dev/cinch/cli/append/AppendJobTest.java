@@ -1,5 +1,6 @@
 package dev.cinch.cli.append;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -28,6 +29,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -492,12 +494,16 @@ class AppendJobTest {
   }
 
   /** Gives these lines and then fails, as a disk does. */
-  private static InputStream failing(String... lines) {
+  /**
+   * @param reads told which thread meets the end
+   */
+  private static InputStream failing(CompletableFuture<Thread> reads, String... lines) {
     return new SequenceInputStream(
         lines(lines),
         new InputStream() {
           @Override
           public int read() throws IOException {
+            reads.complete(Thread.currentThread());
             throw new IOException("Input/output error");
           }
         });
@@ -507,14 +513,25 @@ class AppendJobTest {
   void inputThatBreaksOffDoesNotHideWhatWasCommitted() {
     rejections.put("c", AppendJob.RESENDS + 2);
     var job = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
-    var e = assertThrows(IOException.class, () -> run(job, failing("a", "b")));
+    var e =
+        assertThrows(
+            IOException.class, () -> run(job, failing(new CompletableFuture<>(), "a", "b")));
     assertEquals(
         new Failure(
             ExitCode.UNAVAILABLE,
             "the input could not be read (Input/output error); 2 messages were committed"),
         Failure.of(e));
-    var other = new AppendJob(this::submit, 100, () -> null, null, null, forEver());
-    e = assertThrows(IOException.class, () -> run(other, failing("a", "b", "c")));
+    var reads = new CompletableFuture<Thread>();
+    AppendJob.Submitter late = // no fate is known before the input has broken off
+        (bytes, offset, length, behind) -> {
+          AppendJob.Pending pending = submit(bytes, offset, length, behind);
+          return () -> {
+            assertDoesNotThrow(() -> reads.join().join());
+            return pending.await();
+          };
+        };
+    var other = new AppendJob(late, 100, () -> null, null, null, forEver());
+    e = assertThrows(IOException.class, () -> run(other, failing(reads, "a", "b", "c")));
     assertEquals(
         "the input could not be read (Input/output error);"
             + " 1 of 3 messages not appended (line 3): the bucket was closed",
