@@ -216,6 +216,23 @@ class SettledFileTest {
     }
   }
 
+  /** Append, step 5: what its writer is told of a batch that ends there. */
+  @Test
+  void noBatchInAHoleExists() {
+    SegmentBucket b =
+        closed(
+            List.of(new DataFile(A, 900, 3), new DataFile(B, 900, 3)),
+            List.of(new Hole(A, 300, 400, 1), new Hole(A, 950, 2_000, Hole.UNKNOWN)));
+    for (long end : List.of(301L, 350L, 400L, 901L, 2_000L)) {
+      assertFalse(b.covers(A, end), "" + end);
+    }
+    for (long end : List.of(200L, 300L, 401L, 900L)) {
+      assertTrue(b.covers(A, end), "" + end);
+    }
+    assertTrue(b.covers(B, 350));
+    assertFalse(b.covers(new DataFileName(A.machine(), new Id(7, 7)), 1));
+  }
+
   @Test
   void holesThatCanNotBeAreDamage() throws Exception {
     List<DataFile> files = List.of(new DataFile(A, 900, 3), new DataFile(B, 0, 0));
