@@ -66,13 +66,15 @@ public final class PeerBench {
     for (int i = 0; i < THREADS; i++) {
       tasks.add(() -> each.run(began + nanos));
     }
-    long sum = 0;
-    for (var f : pool.invokeAll(tasks)) {
-      sum += f.get();
+    try {
+      long sum = 0;
+      for (var f : pool.invokeAll(tasks)) {
+        sum += f.get();
+      }
+      return sum * 1e9 / (System.nanoTime() - began);
+    } finally {
+      pool.shutdown(); // or a failure would leave the process waiting
     }
-    double rate = sum * 1e9 / (System.nanoTime() - began);
-    pool.shutdown();
-    return rate;
   }
 
   private static double cinch(Path directory, long nanos) throws Exception {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Leases of Cinch beside those of etcd, ZooKeeper and Redis: servers in processes of their own on this machine, all callers in one
-# client process, in turns in one run. Usage: leases.sh [--cell] [--install] [ROUNDS]
+# client process, in turns in one run. Usage: run.sh leases [--cell] [--install] [ROUNDS]
 # --cell: leases that three servers of each service keep together (lease-cells.sh), not one (lease-servers.sh). --install: first install
 # what is missing, with apt-get. CINCH_BENCH_DIR: where the servers keep their data (/var/tmp, which should be on a disk).
 # CINCH_BENCH_MILLIS: how long a turn lasts (2000). CINCH_BENCH_GRANTS: grants of 1,000 leases that are renewed (16; none with --cell).
@@ -20,13 +20,12 @@ while [[ ${1:-} == --* ]]; do
   shift
 done
 rounds=${1:-5}
-[ -f cli/target/cinch.jar ] && [ -d lease-service/target/test-classes ] || mvn -B -q -DskipTests package
 mkdir -p "$out"
 if [ ! -s "$out/classpath.txt" ] || [ examples/bench/lease-peers.xml -nt "$out/classpath.txt" ]; then
   mvn -B -q -f examples/bench/lease-peers.xml dependency:build-classpath -Dmdep.outputFile="$root/$out/classpath.txt"
 fi
 libraries=$(cat "$out/classpath.txt")
-classes=cli/target/cinch.jar:lease-service/target/test-classes:$out:$libraries
+classes=${classes:?set by run.sh}:$out:$libraries
 javac -nowarn -proc:none -d "$out" -cp "$classes" examples/bench/LeasePeerBench.java
 
 work=$(mktemp -d "${CINCH_BENCH_DIR:-/var/tmp}/lease-bench.XXXXXX")

@@ -1,5 +1,7 @@
 package dev.cinch.bag.bench;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.close.BucketCloser;
@@ -12,7 +14,9 @@ import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.bag.write.PendingReceipt;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;
@@ -20,59 +24,74 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.SplittableRandom;
 
 /**
- * Closing a bucket of 100 data files, small and large, against the same system calls without any
- * sense. Arguments: a directory on the filesystem to measure, rounds. Every round makes its own
- * buckets; they are removed at the end.
+ * Closing a bucket of 100 data files, against what can't be spared: to read their bytes, write them
+ * into one file, force it and link it. Arguments: a directory on the filesystem to measure, rounds.
+ * Before these, four times as many warm up.
  */
 public final class CloseBench {
   private static final int FILES = 100;
-  private static final int SMALL = 10 << 10;
-  private static final int LARGE = 10 << 20;
-  private static final int WARM_UP = 300;
-
-  private static final ByteBuffer TAIL = ByteBuffer.allocateDirect(1 << 14);
 
   /** More than the processor's caches hold. */
   private static final byte[] MEMORY = new byte[128 << 20];
 
   private CloseBench() {}
 
+  /** Bytes of each data file, and of each message's payload. */
+  private record Size(int file, int message) {}
+
   public static void main(String[] args) throws Exception {
-    Path root = Files.createTempDirectory(Path.of(args[0]), "close-bench");
     int rounds = Integer.parseInt(args[1]);
-    double[] small = new double[rounds];
-    double[] large = new double[rounds];
-    double[] bare = new double[rounds];
-    for (int r = -WARM_UP; r < rounds; r++) {
-      Path round = Files.createDirectory(root.resolve("round" + r));
-      Closing toCloseSmall = fill(round.resolve("small"), SMALL);
-      Closing toCloseLarge = fill(round.resolve("large"), r < 0 ? SMALL : LARGE);
-      prepareBare(round.resolve("bare"));
-      double s = time(toCloseSmall);
-      double l = time(toCloseLarge);
-      double b = time(() -> bare(round.resolve("bare")));
-      if (r >= 0) {
-        small[r] = s;
-        large[r] = l;
-        bare[r] = b;
+    var sizes =
+        List.of(
+            new Size(10 << 10, 100),
+            new Size(100 << 10, 100),
+            new Size(100 << 10, 1000),
+            new Size(1 << 20, 100));
+    System.out.println(
+        "100 files of   messages of    closing        bare   ratio (range)        MB/s");
+    for (Size size : sizes) {
+      double[] closing = new double[rounds];
+      double[] bare = new double[rounds];
+      double[] ratio = new double[rounds];
+      long bytes = 0;
+      for (int r = -4 * rounds; r < rounds; r++) {
+        Path root = Files.createTempDirectory(Path.of(args[0]), "close-bench");
+        Closing toClose = fill(root.resolve("store"), size);
+        Path copies = Files.createDirectory(root.resolve("bare"));
+        bytes = copy(root.resolve("store"), copies);
+        double c = time(toClose);
+        double b = time(() -> bare(copies));
+        if (r >= 0) {
+          closing[r] = c;
+          bare[r] = b;
+          ratio[r] = c / b;
+        }
+        delete(root);
       }
-      delete(round);
+      double micros = median(closing);
+      System.out.printf(
+          "%7d KiB %11d B %9.0f us %8.0f us %7.2f (%.2f to %.2f) %8.0f%n",
+          size.file >> 10,
+          size.message,
+          micros,
+          median(bare),
+          median(ratio),
+          ratio[0],
+          ratio[rounds - 1],
+          bytes / micros);
     }
-    print("100 files of 10 KiB", small);
-    print("100 files of 10 MiB", large);
-    print("bare system calls, 10 KiB", bare);
-    delete(root);
   }
 
-  private static void print(String name, double[] micros) {
-    Arrays.sort(micros);
-    System.out.printf(
-        "%-28s %8.0f us (%.0f to %.0f)%n",
-        name, micros[micros.length / 2], micros[0], micros[micros.length - 1]);
+  /** Sorts them. */
+  private static double median(double[] of) {
+    Arrays.sort(of);
+    return of[of.length / 2];
   }
 
   /** A clock that stands still, so that all files of a round fall into one bucket. */
@@ -100,20 +119,26 @@ public final class CloseBench {
     return (System.nanoTime() - began) / 1e3;
   }
 
-  private static Closing fill(Path directory, int size) throws Exception {
+  private static Closing fill(Path directory, Size size) throws Exception {
     var settings = wide();
     long now = SystemTime.INSTANCE.wallNanos();
     var time = new Frozen(now);
     Store store =
         Store.init(directory, settings, Store.Environment.of(new MachineName("bench"), time));
     Log log = store.createLog(new LogName("bench"));
+    var random = new SplittableRandom(now);
     for (int f = 0; f < FILES; f++) {
       try (LogWriter writer = log.writer(Durability.CLOSE)) {
-        byte[] message = new byte[size < LARGE ? 1000 : 1 << 20];
-        for (long left = size - message.length; left >= 0; left -= message.length) {
-          committed(writer.append(message));
+        var receipts = new ArrayList<PendingReceipt>();
+        for (int n = 0; n < size.file / size.message; n++) {
+          byte[] line = line(random.nextInt(1 << 20), size.message);
+          receipts.add(writer.submit(LeaseStamp.NONE, line, 0, line.length));
         }
-        committed(writer.append(new byte[100]));
+        for (PendingReceipt receipt : receipts) {
+          if (!(receipt.await() instanceof Receipt.Committed)) {
+            throw new IllegalStateException(receipt.await().toString());
+          }
+        }
       }
     }
     var bucket = Bucket.of(now, settings.bucketWidthNanos());
@@ -126,10 +151,12 @@ public final class CloseBench {
     };
   }
 
-  private static void committed(Receipt receipt) {
-    if (!(receipt instanceof Receipt.Committed)) {
-      throw new IllegalStateException(receipt.toString());
-    }
+  /** As programs log: much of it as in the line before. */
+  private static byte[] line(int n, int length) {
+    String json =
+        "{\"level\":\"INFO\",\"job\":%d,\"host\":\"node-%d\",\"message\":\"step %d took %d ms\"}, ";
+    String text = json.formatted(n % 977, n % 61, n, n % 1013);
+    return text.repeat(1 + length / text.length()).substring(0, length).getBytes(US_ASCII);
   }
 
   private static StoreSettings wide() {
@@ -148,46 +175,33 @@ public final class CloseBench {
         8_000_000);
   }
 
-  private static void prepareBare(Path directory) throws IOException {
-    Files.createDirectory(directory);
-    for (int f = 0; f < FILES; f++) {
-      Files.write(directory.resolve(f + ".log"), new byte[SMALL]);
+  /** The bucket's data files once more; how many bytes they have. */
+  private static long copy(Path store, Path copies) throws IOException {
+    try (var all = Files.walk(store)) {
+      long bytes = 0;
+      for (Path file : all.filter(p -> p.toString().endsWith(".log")).toList()) {
+        Path copy = Files.copy(file, copies.resolve(file.getFileName()));
+        bytes += Files.size(copy);
+      }
+      return bytes;
     }
-    Files.write(directory.resolve("prelock"), new byte[0]);
   }
 
   private static void bare(Path directory) throws IOException {
     StoreFs fs = new PosixFs(null, null);
-    ByteBuffer tail = TAIL;
-    try (StoreFile out = fs.overwrite(directory.resolve("prelock"))) {
-      out.write(ByteBuffer.wrap(new byte[1]));
-      out.force();
-    }
-    fs.forceDirectory(directory);
+    ByteBuffer window = ByteBuffer.allocateDirect(256 << 10);
     try (StoreFile out = fs.create(directory.resolve("tmp"), 0644)) {
-      List<String> names = fs.list(directory);
-      for (String name : names) {
-        if (name.endsWith(".log")) {
-          Path path = directory.resolve(name);
-          fs.chmod(path, 0444);
-          try (StoreFile in = fs.read(path)) {
-            long size = in.size();
-            long from = Math.max(0, size - tail.capacity());
-            tail.clear().limit((int) (size - from));
-            in.read(tail, from);
+      for (String name : fs.list(directory)) {
+        try (StoreFile in = fs.read(directory.resolve(name))) {
+          long at = 0;
+          for (int n; (n = in.read(window.clear(), at)) > 0; at += n) {
+            out.write(window.flip());
           }
         }
       }
-      out.write(ByteBuffer.wrap(new byte[200 * FILES]));
       out.force();
     }
     fs.link(directory.resolve("tmp"), directory.resolve("lock"));
-    fs.forceDirectory(directory);
-    try (StoreFile in = fs.read(directory.resolve("lock"))) {
-      in.read(tail.clear(), 0);
-    }
-    fs.unlink(directory.resolve("tmp"));
-    fs.chmod(directory, 0555);
   }
 
   private static void delete(Path directory) throws IOException {

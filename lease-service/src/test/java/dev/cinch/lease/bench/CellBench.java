@@ -175,6 +175,9 @@ public final class CellBench {
     }
     left.await();
     double seconds = (System.nanoTime() - start) / 1e9;
+    if (failures.get() == leases) {
+      throw new IllegalStateException("all " + what + " failed");
+    }
     double cpuSeconds = (cpu() - cpu) / 1e9;
     long messages = 0;
     long datagrams = 0;

@@ -199,6 +199,9 @@ public final class SignedCellBench {
     }
     left.await();
     double rate = leases * 1e9 / (System.nanoTime() - start);
+    if (failures.get() == leases) {
+      throw new IllegalStateException("all " + what + " failed; the first: " + firstFailure.get());
+    }
     if (!counts) {
       return;
     }
