@@ -35,7 +35,7 @@ mkdir -p "$out"
 # Classes of main and of tests must be of the same sources: a quick build makes the former alone.
 built() {
   local module
-  for module in bagstore lease-service; do [ -d "$module/target/test-classes" ] || return 1; done
+  for module in cli bagstore lease-service; do [ -d "$module/target/test-classes" ] || return 1; done
   [ -f cli/target/cinch.jar ] && [ -f "$out/built" ] &&
     [ -z "$(find pom.xml ./*/pom.xml ./*/src ./*/*/pom.xml ./*/*/src -newer "$out/built" -print -quit)" ]
 }
@@ -62,7 +62,11 @@ case $what in
   close)
     within
     run dev.cinch.bag.bench.CloseBench "$dir" "$rounds" ;;
-  growth) exec examples/bench/growth.py "$dir" "${@:3}" ;;
+  growth)
+    within
+    classes+=:cli/target/test-classes
+    flags=(-Dslf4j.provider=org.slf4j.helpers.NOP_FallbackServiceProvider)
+    run dev.cinch.cli.bench.GrowthBench "$dir" cli/bin/cinch "${3:-5}" ;;
   leases)
     export classes
     exec examples/bench/leases.sh "${@:2}" ;;

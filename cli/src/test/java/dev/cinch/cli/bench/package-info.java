@@ -1,0 +1,3 @@
+/** What commands cost, counted. */
+@org.jspecify.annotations.NullMarked
+package dev.cinch.cli.bench;
