@@ -53,7 +53,7 @@ class ShippedClosersTest {
    */
   @Test
   void theyClean() throws IOException {
-    String view = "/opt/cinch/cli/bin/cinch view build --wait 6h";
+    String view = "/opt/cinch/cli/bin/cinch view build --wait 1h";
     String gc = "/opt/cinch/cli/bin/cinch gc --retention 1h";
     assertTrue(
         lines("crontab").contains("17 * * * * " + view + " >/dev/null; " + gc + " >/dev/null"));
