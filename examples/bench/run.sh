@@ -25,7 +25,8 @@ peers /dev/shm 1
 process /dev/shm 1
 signed 1000 1'
 names=$(cut -d ' ' -f 1 <<<"$moments" | sort -u | paste -sd ' ')
-what=${1:?--moment, or one of $names}
+what=${1:-}
+[[ " $names --moment " == *" ${what:-none} "* ]] || { echo "run.sh: --moment, or one of: $names" >&2; exit 2; }
 dir=/dev/shm
 case $what in append | close | growth | micro | peers | process) dir=${2:-$dir} ;; esac
 rounds=${3:-5}
@@ -123,5 +124,4 @@ case $what in
       [ "$code" -eq 0 ] || failed+=("$line")
     done <<<"$moments"
     [ ${#failed[@]} -eq 0 ] || { printf 'bench: failed: %s\n' "${failed[@]}" >&2; exit 1; } ;;
-  *) echo "--moment, or one of $names, not $what" >&2; exit 2 ;;
 esac

@@ -199,11 +199,11 @@ public final class SignedCellBench {
     }
     left.await();
     double rate = leases * 1e9 / (System.nanoTime() - start);
-    if (failures.get() == leases) {
-      throw new IllegalStateException("all " + what + " failed; the first: " + firstFailure.get());
-    }
     if (!counts) {
       return;
+    }
+    if (failures.get() == leases) {
+      throw new IllegalStateException("all " + what + " failed; the first: " + firstFailure.get());
     }
     rates.computeIfAbsent(what, w -> new ArrayList<>()).add(rate);
     System.out.printf(
