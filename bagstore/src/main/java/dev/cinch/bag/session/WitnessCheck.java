@@ -2,9 +2,9 @@ package dev.cinch.bag.session;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.registry.StoreInstances;
+import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreInstances;
-import dev.cinch.bag.store.StoreShards;
 import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;

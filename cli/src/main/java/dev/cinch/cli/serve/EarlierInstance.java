@@ -1,9 +1,9 @@
 package dev.cinch.cli.serve;
 
-import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.registry.InstanceFile;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.lease.HostPort;
 import dev.cinch.lease.LeaseUnavailableException;

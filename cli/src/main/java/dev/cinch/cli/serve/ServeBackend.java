@@ -1,10 +1,10 @@
 package dev.cinch.cli.serve;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.format.InstanceFile;
-import dev.cinch.bag.store.InstanceServers;
+import dev.cinch.bag.registry.InstanceFile;
+import dev.cinch.bag.registry.InstanceServers;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Misuse;

@@ -1,8 +1,8 @@
 package dev.cinch.cli.status;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.format.InstanceFile;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.registry.InstanceFile;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.MachineNames;
 import dev.cinch.lease.HostPort;

@@ -1,8 +1,8 @@
 package dev.cinch.cli.status;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.store.StoreInstances;
-import dev.cinch.bag.store.StoreShards;
+import dev.cinch.bag.registry.StoreInstances;
+import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.cli.status.LeaseServerLook.Found;
 import dev.cinch.cli.status.LeaseServerLook.State;
 import dev.cinch.cli.status.StoreReport.Attention;

@@ -2,7 +2,7 @@ package dev.cinch.cli.store;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Output;

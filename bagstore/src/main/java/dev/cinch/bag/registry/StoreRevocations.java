@@ -1,11 +1,11 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.RevocationFile;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage.Draft;
+import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Revocation;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;

@@ -1,7 +1,9 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.layout.ServiceNames.SignedName;
+import dev.cinch.bag.registry.ServiceNames.SignedName;
+import dev.cinch.bag.store.CountingKeys;
+import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.StoreStatement;
 import dev.cinch.lease.witness.TrustedKeys;

@@ -1,9 +1,10 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.layout.ServiceNames.SignedName;
-import dev.cinch.bag.layout.ServiceNames.WordsName;
+import dev.cinch.bag.registry.ServiceNames.SignedName;
+import dev.cinch.bag.registry.ServiceNames.WordsName;
 import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Sha256;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.witness.SigningKey;

@@ -1,12 +1,14 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.format.InstanceFile;
-import dev.cinch.bag.format.InstanceFile.Line;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.ServiceNames.CeilingName;
-import dev.cinch.bag.layout.ServiceNames.ShardEntry;
+import dev.cinch.bag.registry.InstanceFile.Line;
+import dev.cinch.bag.registry.ServiceNames.CeilingName;
+import dev.cinch.bag.registry.ServiceNames.ShardEntry;
+import dev.cinch.bag.store.ClockException;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseName;

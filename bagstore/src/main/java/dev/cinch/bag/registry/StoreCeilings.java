@@ -1,11 +1,12 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.layout.ServiceNames.CeilingName;
-import dev.cinch.bag.layout.ServiceNames.SignedName;
-import dev.cinch.bag.layout.ServiceNames.WordsName;
 import dev.cinch.bag.model.Names;
+import dev.cinch.bag.registry.ServiceNames.CeilingName;
+import dev.cinch.bag.registry.ServiceNames.SignedName;
+import dev.cinch.bag.registry.ServiceNames.WordsName;
 import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -1,8 +1,9 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
-import dev.cinch.bag.layout.ServiceNames.CeilingName;
-import dev.cinch.bag.layout.ServiceNames.SignedName;
+import dev.cinch.bag.registry.ServiceNames.CeilingName;
+import dev.cinch.bag.registry.ServiceNames.SignedName;
 import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.List;

@@ -1,11 +1,11 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.format.InstanceFile;
-import dev.cinch.bag.format.InstanceFile.Line;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.ServiceNames.ServerEntry;
+import dev.cinch.bag.registry.InstanceFile.Line;
+import dev.cinch.bag.registry.ServiceNames.ServerEntry;
 import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,14 +1,16 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.ServiceNames.ServerEntry;
-import dev.cinch.bag.layout.ServiceNames.ShardEntry;
-import dev.cinch.bag.layout.ServiceNames.SignedName;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Names;
+import dev.cinch.bag.registry.ServiceNames.ServerEntry;
+import dev.cinch.bag.registry.ServiceNames.ShardEntry;
+import dev.cinch.bag.registry.ServiceNames.SignedName;
 import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.store.KeyRefusedException;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.witness.SigningKey;
