@@ -3,13 +3,29 @@ package dev.cinch.bag.registry;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.lease.witness.StoreStatement;
 import java.util.Optional;
-import java.util.OptionalLong;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** The names of what servers of the lease service leave in a store. */
 public final class ServiceNames {
   private ServiceNames() {}
+
+  /** A name that begins with the number of an instance; empty for others. */
+  private static <T> Optional<T> parse(Pattern form, String name, Function<Matcher, T> value) {
+    Matcher parts = form.matcher(name);
+    try {
+      return parts.matches() && Numbered.parse(parts.group(1)).isPresent()
+          ? Optional.of(value.apply(parts))
+          : Optional.empty();
+    } catch (NumberFormatException e) {
+      return Optional.empty(); // nineteen digits that are no time
+    }
+  }
+
+  private static long number(Matcher parts, int group) {
+    return Long.parseLong(parts.group(group));
+  }
 
   /**
    * The name of a file that says all by its name, {@code <base>.<signature>}: so a listing tells it
@@ -40,24 +56,16 @@ public final class ServiceNames {
    * @param ceiling nanoseconds since the Unix epoch; below 0 before 1970
    */
   public record CeilingName(long instance, long ceiling) {
-    private static final int SEPARATOR = 10;
-    private static final int LONGEST = 19;
+    private static final Pattern FORM = Pattern.compile("([0-9]{10})-(-?[0-9]{1,19})");
 
     /** The ceiling that a name stands for; empty for a name of another kind. */
     public static Optional<CeilingName> parse(String name) {
-      if (name.length() <= SEPARATOR || name.charAt(SEPARATOR) != '-') {
-        return Optional.empty();
-      }
-      OptionalLong instance = Numbered.parse(name.substring(0, SEPARATOR));
-      String digits = name.substring(SEPARATOR + 1);
-      if (instance.isEmpty() || !digits.matches("-?[0-9]{1," + LONGEST + "}")) {
-        return Optional.empty();
-      }
-      try {
-        return Optional.of(new CeilingName(instance.getAsLong(), Long.parseLong(digits)));
-      } catch (NumberFormatException e) {
-        return Optional.empty(); // nineteen digits that are no time
-      }
+      return ServiceNames.parse(FORM, name, m -> new CeilingName(number(m, 1), number(m, 2)));
+    }
+
+    /** As {@link #parse}, of a name with its signature, whoever made that. */
+    public static Optional<CeilingName> ofFile(String name) {
+      return SignedName.parse(name).flatMap(signed -> parse(signed.base()));
     }
 
     @Override
@@ -75,22 +83,12 @@ public final class ServiceNames {
    * @param sha256 of the content, 64 lower-case hexadecimal digits
    */
   public record WordsName(long instance, long leftAt, String sha256) {
-    private static final Pattern NAME =
+    private static final Pattern FORM =
         Pattern.compile("([0-9]{10})\\+([0-9]{1,18}|[1-9][0-9]{18})-([0-9a-f]{64})");
 
-    /** The words that a name stands for; empty for a name of another kind. */
     public static Optional<WordsName> parse(String name) {
-      Matcher parts = NAME.matcher(name);
-      if (!parts.matches() || Numbered.parse(parts.group(1)).isEmpty()) {
-        return Optional.empty();
-      }
-      try {
-        return Optional.of(
-            new WordsName(
-                Long.parseLong(parts.group(1)), Long.parseLong(parts.group(2)), parts.group(3)));
-      } catch (NumberFormatException e) {
-        return Optional.empty(); // nineteen digits that are no time
-      }
+      return ServiceNames.parse(
+          FORM, name, m -> new WordsName(number(m, 1), number(m, 2), m.group(3)));
     }
 
     @Override
@@ -104,30 +102,21 @@ public final class ServiceNames {
    * <instance>+<server>} beside its number (rule L9).
    *
    * @param instance its number
-   * @param server 1 to 99, in the order in which they joined
+   * @param server 1 to {@link #MOST}, in the order in which they joined
    */
   public record ServerEntry(long instance, int server) {
     /** The most servers that can join an instance. */
-    public static final int MOST = 99;
+    static final int MOST = 99;
 
-    private static final int NUMBER = 10;
-    private static final int SERVER = 2;
+    private static final Pattern FORM = Pattern.compile("([0-9]{10})\\+(?!00)([0-9]{2})");
 
-    /** The entry that a name stands for; empty for a name of another kind. */
     public static Optional<ServerEntry> parse(String name) {
-      if (name.length() != NUMBER + 1 + SERVER || name.charAt(NUMBER) != '+') {
-        return Optional.empty();
-      }
-      OptionalLong instance = Numbered.parse(name.substring(0, NUMBER));
-      OptionalLong server = Numbered.parse(name.substring(NUMBER + 1), SERVER);
-      return instance.isEmpty() || server.orElse(0) < 1
-          ? Optional.empty()
-          : Optional.of(new ServerEntry(instance.getAsLong(), (int) server.getAsLong()));
+      return ServiceNames.parse(FORM, name, m -> new ServerEntry(number(m, 1), (int) number(m, 2)));
     }
 
     @Override
     public String toString() {
-      return Numbered.name(instance) + "+" + Numbered.padded(server, SERVER);
+      return Numbered.name(instance) + "+" + Numbered.padded(server, 2);
     }
   }
 
@@ -140,32 +129,17 @@ public final class ServiceNames {
    * @param shard from 1
    */
   public record ShardEntry(long instance, long map, int shard) {
-    private static final int NUMBER = 10;
-    private static final int SHARD = 4;
+    private static final Pattern FORM =
+        Pattern.compile("([0-9]{10})-(?!0{10})([0-9]{10})-(?!0000)([0-9]{4})");
 
-    /** The entry that a name stands for; empty for a name of another kind. */
     public static Optional<ShardEntry> parse(String name) {
-      if (name.length() != 2 * NUMBER + SHARD + 2
-          || name.charAt(NUMBER) != '-'
-          || name.charAt(2 * NUMBER + 1) != '-') {
-        return Optional.empty();
-      }
-      OptionalLong instance = Numbered.parse(name.substring(0, NUMBER));
-      OptionalLong map = Numbered.parse(name.substring(NUMBER + 1, 2 * NUMBER + 1));
-      OptionalLong shard = Numbered.parse(name.substring(2 * NUMBER + 2), SHARD);
-      return instance.isEmpty() || map.isEmpty() || shard.orElse(0) < 1
-          ? Optional.empty()
-          : Optional.of(
-              new ShardEntry(instance.getAsLong(), map.getAsLong(), (int) shard.getAsLong()));
+      return ServiceNames.parse(
+          FORM, name, m -> new ShardEntry(number(m, 1), number(m, 2), (int) number(m, 3)));
     }
 
     @Override
     public String toString() {
-      return Numbered.name(instance)
-          + "-"
-          + Numbered.name(map)
-          + "-"
-          + Numbered.padded(shard, SHARD);
+      return Numbered.name(instance) + "-" + Numbered.name(map) + "-" + Numbered.padded(shard, 4);
     }
   }
 }

@@ -5,7 +5,6 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.registry.InstanceFile.Line;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
-import dev.cinch.bag.registry.ServiceNames.ShardEntry;
 import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
@@ -21,12 +20,13 @@ import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,19 +41,17 @@ import org.slf4j.LoggerFactory;
  */
 @CheckReturnValue
 public final class StoreInstances implements InstanceRegistry {
-  private final StoreContext store;
   private static final Logger LOG = LoggerFactory.getLogger(StoreInstances.class);
+
+  private final StoreContext store;
   private final @Nullable SigningKey key;
   private final Statements statements;
   private final Optional<InstanceFile> where;
   private final StoreCeilings ceilings;
-  private final OldCeilings old;
   private final StoreEnds ends;
   private final StoreLastWords lastWords;
 
-  /**
-   * Whether those of instances before are gone, since a ceiling of this one makes them needless.
-   */
+  /** Whether what a ceiling of this instance makes needless is gone. */
   private boolean tidied;
 
   /** The number is a cell's, whose nodes share it; {@link #takeNumber} takes none. */
@@ -81,7 +79,7 @@ public final class StoreInstances implements InstanceRegistry {
   /** For one of several servers (rule L16). */
   public StoreInstances(
       StoreContext store, Optional<InstanceFile> where, Shard shard, SigningKey key) {
-    this(store, where, shard, 0, key);
+    this(store, where, shard, OptionalLong.empty(), key);
   }
 
   /**
@@ -93,10 +91,7 @@ public final class StoreInstances implements InstanceRegistry {
    * @param key the node's own
    */
   public static StoreInstances ofCell(StoreContext store, long number, SigningKey key) {
-    if (number < 1) {
-      throw new IllegalArgumentException("the number of an instance is from 1, not " + number);
-    }
-    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, number, key);
+    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, OptionalLong.of(number), key);
   }
 
   /**
@@ -106,10 +101,7 @@ public final class StoreInstances implements InstanceRegistry {
    * @param number of the cell, from 1
    */
   public static StoreInstances ofCellClient(StoreContext store, long number) {
-    if (number < 1) {
-      throw new IllegalArgumentException("the number of an instance is from 1, not " + number);
-    }
-    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, number, null);
+    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, OptionalLong.of(number), null);
   }
 
   /**
@@ -126,15 +118,18 @@ public final class StoreInstances implements InstanceRegistry {
       StoreContext store,
       Optional<InstanceFile> where,
       Shard shard,
-      long ofCell,
+      OptionalLong ofCell,
       @Nullable SigningKey key) {
+    if (ofCell.orElse(1) < 1) {
+      throw new IllegalArgumentException(
+          "the number of an instance is from 1, not " + ofCell.getAsLong());
+    }
     this.key = key;
     this.statements = new Statements(store);
     this.store = store;
-    this.shared = ofCell > 0;
-    this.number = ofCell;
+    this.shared = ofCell.isPresent();
+    this.number = ofCell.orElse(0);
     this.ceilings = new StoreCeilings(store, statements);
-    this.old = new OldCeilings(store, shared);
     this.shard = shard;
     this.ends = new StoreEnds(store, statements, key);
     this.lastWords = new StoreLastWords(store, statements);
@@ -155,17 +150,13 @@ public final class StoreInstances implements InstanceRegistry {
     }
   }
 
-  /**
-   * An earlier instance that had published a ceiling.
-   *
-   * @param map that its shard belongs to
-   * @param shard index of it
-   */
-  private record Earlier(long number, ShardMap map, int shard) {}
+  /** An earlier instance that had published a ceiling. */
+  private record Earlier(long number, Shard shard) {}
 
   /** One of an earlier map may have a higher number, and signs nothing by then. */
   private static final Comparator<Earlier> ORDER =
-      Comparator.comparingLong((Earlier e) -> e.map().number()).thenComparing(Earlier::number);
+      Comparator.comparingLong((Earlier e) -> e.shard().map().number())
+          .thenComparing(Earlier::number);
 
   /**
    * The instance of the highest number; empty if there was none. For users who may only read it may
@@ -173,23 +164,18 @@ public final class StoreInstances implements InstanceRegistry {
    */
   public static Optional<Instance> latest(StoreContext store) throws IOException {
     StoreShards now = StoreShards.lookAsPermitted(store);
-    long number = now.highestNumber();
-    return number == 0 ? Optional.empty() : Optional.of(now.numbered(number));
+    return now.numbered(now.highestNumber());
   }
 
   /** The latest instance that has a name, by the last shard map; empty if there was none. */
   public static Optional<Instance> latest(StoreContext store, LeaseName name) throws IOException {
     StoreShards now = StoreShards.look(store);
-    ShardMap map = now.map();
-    long number = now.latest(map.number(), map.shardOf(name));
-    return number == 0 ? Optional.empty() : Optional.of(now.numbered(number));
+    return now.instance(now.map().shardOf(name));
   }
 
   /** The latest instance of a shard's chain; empty if there was none. */
   public static Optional<Instance> latest(StoreContext store, Shard shard) throws IOException {
-    StoreShards now = StoreShards.look(store);
-    long number = now.latest(shard.map().number(), shard.index());
-    return number == 0 ? Optional.empty() : Optional.of(now.numbered(number));
+    return StoreShards.look(store).latest(shard);
   }
 
   private StoreShards look() throws IOException {
@@ -205,7 +191,7 @@ public final class StoreInstances implements InstanceRegistry {
     if (now.lastMap() > shard.map().number()) {
       return now.map().inWords();
     }
-    return now.numbered(now.latest(shard.map().number(), shard.index())).inWords();
+    return now.latest(shard).map(Instance::inWords).orElse("no instance");
   }
 
   @Override
@@ -264,11 +250,8 @@ public final class StoreInstances implements InstanceRegistry {
     StoreShards now = look();
     requireLast(now.map());
     // One whose ceilings stand had its number, too, whoever removed that.
-    long taken =
-        ceilings.highest().stream()
-            .mapToLong(CeilingName::instance)
-            .max()
-            .orElse(now.highestNumber());
+    List<CeilingName> published = ceilings.highest();
+    long taken = published.stream().mapToLong(CeilingName::instance).max().orElse(0);
     long next = now.free(Math.max(now.highestNumber(), taken) + 1);
     Path directory = store.layout().instances();
     while (number == 0) {
@@ -279,25 +262,25 @@ public final class StoreInstances implements InstanceRegistry {
       String words = where.map(InstanceFile::words).orElse(InstanceFile.NOWHERE);
       var line = new Line(words, statements.sign(by, directory, name + " " + words));
       if (store.storage().publish(directory.resolve(name), line.encode())) {
-        number = next;
+        now = look();
+        if (now.highestNumber() < next) {
+          number = next;
+        } else { // another one may have had it, and what it left is gone: see removeEarlier
+          next = now.free(now.highestNumber() + 1);
+        }
       } else {
         next++; // another instance starts at this moment, or our own request was sent twice: a gap
         // does no harm
       }
     }
-    count(by);
+    now.count(number, by);
     if (shard.map().number() > 0) {
       // Before the ceilings are listed: only by this it has its place in the shard's chain.
-      var entry = new ShardEntry(number, shard.map().number(), shard.index());
-      publish(directory, statements.signedName(by, directory, entry.toString()));
+      now.enter(number, shard, by);
     }
-    return next;
-  }
-
-  /** From now on the number counts. */
-  private void count(SigningKey by) throws IOException {
-    Path directory = store.layout().instances();
-    publish(directory, statements.signedName(by, directory, Numbered.name(number)));
+    now.removeEarlier(
+        shard, published.stream().map(CeilingName::instance).collect(Collectors.toSet()));
+    return number;
   }
 
   /** So that it stops nobody in vain. No safety rests on that: see {@link #publishCeiling}. */
@@ -321,7 +304,7 @@ public final class StoreInstances implements InstanceRegistry {
     long latest = now.highestNumber();
     if (latest > number) {
       throw new IOException(
-          now.numbered(latest).inWords()
+          now.numbered(latest).orElseThrow().inWords()
               + " has taken over from the cell, which is instance "
               + number
               + ": make a new cell to serve this store");
@@ -335,13 +318,6 @@ public final class StoreInstances implements InstanceRegistry {
     }
   }
 
-  private void publish(Path directory, String name) throws IOException {
-    // If it was there: ours, from a request that was sent twice; or an earlier call failed before
-    // it was durable. Whoever made it, it says the same.
-    boolean unused = store.storage().note(directory.resolve(name));
-    store.storage().secure(directory);
-  }
-
   @Override
   public OptionalLong highestEarlierCeiling() throws IOException {
     List<CeilingName> published =
@@ -351,23 +327,17 @@ public final class StoreInstances implements InstanceRegistry {
     }
     // Only now: an instance has its entry before its first ceiling.
     StoreShards shards = look();
-    var found = new HashMap<Long, Earlier>();
+    var found = new ArrayList<Earlier>();
     OptionalLong highest = OptionalLong.empty();
     for (CeilingName ceiling : published) {
-      ShardEntry entry = shards.entry(ceiling.instance()).orElse(null);
-      long map = entry == null ? 0 : entry.map();
-      if (map == shard.map().number()
-          && map > 0
-          && entry != null
-          && entry.shard() != shard.index()) {
+      Shard of = shards.shard(ceiling.instance());
+      if (of.map().equals(shard.map()) && of.index() != shard.index()) {
         continue; // it has other names
       }
-      ShardMap of = shards.map(map);
-      int index = entry == null ? 1 : entry.shard();
-      found.put(ceiling.instance(), new Earlier(ceiling.instance(), of, index));
+      found.add(new Earlier(ceiling.instance(), of));
       highest = OptionalLong.of(Math.max(ceiling.ceiling(), highest.orElse(Long.MIN_VALUE)));
     }
-    earlier = List.copyOf(found.values());
+    earlier = List.copyOf(found);
     return highest;
   }
 
@@ -376,7 +346,7 @@ public final class StoreInstances implements InstanceRegistry {
     // One of an earlier map may have a higher number. It signs nothing, since it sees the later
     // map.
     return earlier.stream()
-        .filter(e -> e.map().shardOf(name) == e.shard())
+        .filter(e -> e.shard().has(name))
         .max(ORDER)
         .map(e -> OptionalLong.of(e.number()))
         .orElse(OptionalLong.empty());
@@ -409,19 +379,17 @@ public final class StoreInstances implements InstanceRegistry {
     if (by == null) {
       return isLatest(); // clients of a cell leave that to the nodes that sign
     }
-    var name = new CeilingName(number, ceiling);
-    Path directory = store.layout().ceilings();
-    String file = statements.signedName(by, directory, name.toString());
-    publish(directory, file);
+    StoreCeilings.Published published = ceilings.publish(new CeilingName(number, ceiling), by);
     // Only now look for a later instance: one that took its number before this look will find the
     // ceiling, and fence it. Those of a later map begin when that is there.
     if (!isLatest()) {
       return false;
     }
-    old.published(new OldCeilings.Published(name, file));
+    ceilings.stands(published, shared);
     if (!tidied && !shared) {
       tidied = true;
       lastWords.removeBefore(number);
+      ceilings.removeEarlier(published.ceiling(), shard);
     }
     return true;
   }
@@ -439,10 +407,7 @@ public final class StoreInstances implements InstanceRegistry {
   public Optional<byte[]> lastWords() throws IOException {
     Earlier last = earlier.stream().max(ORDER).orElse(null);
     // What it says is of all before it, too: of its own chain, and of earlier maps.
-    return last == null
-            || shared
-            || !last.map().equals(shard.map())
-            || last.shard() != shard.index()
+    return last == null || shared || !last.shard().equals(shard)
         ? Optional.empty()
         : lastWords.of(last.number());
   }
@@ -454,9 +419,9 @@ public final class StoreInstances implements InstanceRegistry {
     SigningKey by = key;
     if (by != null && now.lastMap() == map && now.highestNumber() < number) {
       // Somebody removed it. The next one that looks for numbers has to find it.
-      count(by);
+      now.count(number, by);
       now = look();
     }
-    return now.lastMap() == map && now.latest(map, shard.index()) <= number;
+    return now.lastMap() == map && now.highestNumber(shard) <= number;
   }
 }

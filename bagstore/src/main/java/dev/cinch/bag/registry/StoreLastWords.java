@@ -1,7 +1,6 @@
 package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.registry.ServiceNames.SignedName;
 import dev.cinch.bag.registry.ServiceNames.WordsName;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.StoreContext;
@@ -10,8 +9,8 @@ import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.HexFormat;
-import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
 
@@ -31,21 +30,25 @@ public final class StoreLastWords {
 
   private final StoreContext store;
   private final Statements statements;
+  private final Path place;
+  private final SignedNames<WordsName> names;
 
   StoreLastWords(StoreContext store, Statements statements) {
     this.store = store;
     this.statements = statements;
+    this.place = store.layout().ceilings();
+    this.names = new SignedNames<>(store, statements, place, WordsName::parse, WordsName::instance);
+  }
+
+  SignedNames<WordsName> names() {
+    return names;
   }
 
   /** Leaves those of an instance that signs nothing more. */
   void leave(long number, byte[] words, SigningKey by) throws IOException {
-    Path directory = store.layout().ceilings();
-    var name = new WordsName(number, store.now(), digest(words));
+    String name = names.signed(new WordsName(number, store.now(), digest(words)).toString(), by);
     boolean unused = // there already, where our own request was sent twice
-        store
-            .storage()
-            .publish(
-                directory.resolve(statements.signedName(by, directory, name.toString())), words);
+        store.storage().publish(place.resolve(name), words);
   }
 
   /**
@@ -54,20 +57,13 @@ public final class StoreLastWords {
    * @return empty if it left none, or they are of another store or a copy, or damaged
    */
   Optional<byte[]> of(long number) throws IOException {
-    Path directory = store.layout().ceilings();
     statements.look();
-    for (String name : store.storage().listNow(directory)) {
-      SignedName signed = SignedName.parse(name).orElse(null);
-      WordsName words = signed == null ? null : WordsName.parse(signed.base()).orElse(null);
-      if (signed != null
-          && words != null
-          && words.instance() == number
-          && statements.counts(directory, number, signed)
-          && isOfHere(directory.resolve(name), words)) {
-        byte[] bytes =
-            store
-                .storage()
-                .read(directory.resolve(name), InstanceRegistry.MAX_LAST_WORDS, read -> read);
+    var order = Comparator.comparingLong(WordsName::leftAt);
+    for (var found : names.in(store.storage().listNow(place), order)) {
+      WordsName words = found.value();
+      Path file = place.resolve(found.file());
+      if (words.instance() == number && names.counts(found) && isOfHere(file, words)) {
+        byte[] bytes = store.storage().read(file, InstanceRegistry.MAX_LAST_WORDS, read -> read);
         return digest(bytes).equals(words.sha256()) ? Optional.of(bytes) : Optional.empty();
       }
     }
@@ -94,20 +90,10 @@ public final class StoreLastWords {
   }
 
   private void remove(Predicate<WordsName> which) {
-    Path directory = store.layout().ceilings();
-    List<String> names;
     try {
-      names = store.storage().list(directory, Freshness.PERMITTED);
+      names.remove(store.storage().list(place, Freshness.PERMITTED), which);
     } catch (IOException e) {
-      return; // no safety rests on it
+      // No safety rests on it.
     }
-    names.stream()
-        .filter(
-            name ->
-                SignedName.parse(name)
-                    .flatMap(signed -> WordsName.parse(signed.base()))
-                    .filter(which)
-                    .isPresent())
-        .forEach(name -> store.storage().removeQuietly(directory.resolve(name)));
   }
 }

@@ -8,13 +8,11 @@ import dev.cinch.bag.storage.StoreStorage.Draft;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Revocation;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.Consumer;
 
 /** Revocations of leases as files in the store (rule L15). Not thread-safe. */
@@ -27,38 +25,31 @@ public final class StoreRevocations {
    *
    * @return the one that stands: the first of this lease at this instance
    */
-  static Revocation keep(StoreContext store, Revocation revocation) throws IOException {
-    Path directory = store.layout().revocations();
-    store.storage().prepare(directory);
-    try (Draft draft = store.storage().draft(directory, RevocationFile.encode(revocation))) {
-      Revocation standing = standing(store, draft, revocation);
-      store.storage().secure(directory); // also if it was there: an earlier one may have failed
+  static Revocation keep(StoreContext store, Revocation mine) throws IOException {
+    StoreLayout layout = store.layout();
+    store.storage().prepare(layout.revocations());
+    try (Draft draft = store.storage().draft(layout.revocations(), RevocationFile.encode(mine))) {
+      Revocation standing =
+          StoreEnds.standing(
+                  store,
+                  draft,
+                  place -> layout.revocation(mine.correlation(), mine.instance(), place),
+                  RevocationFile.MAX_BYTES,
+                  mine,
+                  (bytes, file) -> ofSame(RevocationFile.decode(bytes, file), mine, file))
+              .orElse(mine); // what stands there says nothing, and no safety rests on it
+      // Also if it was there: an earlier one may have failed.
+      store.storage().secure(layout.revocations());
       return standing;
     }
   }
 
-  /** What is no revocation of this lease is passed over: another place is taken. */
-  private static Revocation standing(StoreContext store, Draft draft, Revocation revocation)
-      throws IOException {
-    for (int place = 0; place <= StoreLayout.LAST_PLACE; place++) {
-      Path file = store.layout().revocation(revocation.correlation(), revocation.instance(), place);
-      if (draft.publish(file)) {
-        return revocation;
-      }
-      Optional<Revocation> found = readable(store, file); // or an answer was lost
-      if (found.filter(f -> f.isOf(revocation)).isPresent()) {
-        return found.get();
-      }
+  private static Revocation ofSame(Revocation found, Revocation mine, Path file)
+      throws DamagedException {
+    if (!found.isOf(mine)) {
+      throw new DamagedException(file, 0, "a revocation of this lease", "another's");
     }
-    return revocation; // what stands there says nothing, and no safety rests on it
-  }
-
-  private static Optional<Revocation> readable(StoreContext store, Path file) throws IOException {
-    try {
-      return Optional.of(read(store, file));
-    } catch (DamagedException | AccessDeniedException e) {
-      return Optional.empty();
-    }
+    return found;
   }
 
   /**
@@ -68,17 +59,16 @@ public final class StoreRevocations {
    */
   public static List<Revocation> all(StoreContext store, Consumer<DamagedException> damaged)
       throws IOException {
-    List<String> names;
-    try {
-      names = store.storage().list(store.layout().revocations(), Freshness.CACHED);
-    } catch (NoSuchFileException e) {
-      return List.of(); // none was ever revoked
-    }
+    Path directory = store.layout().revocations();
     var found = new ArrayList<Revocation>();
-    for (String name : names) {
+    for (String name : store.storage().listIfThere(directory, Freshness.CACHED)) {
       if (StoreLayout.isRevocation(name)) {
+        Path file = directory.resolve(name);
         try {
-          found.add(read(store, store.layout().revocations().resolve(name)));
+          found.add(
+              store
+                  .storage()
+                  .read(file, RevocationFile.MAX_BYTES, b -> RevocationFile.decode(b, file)));
         } catch (NoSuchFileException e) {
           // It was removed meanwhile.
         } catch (DamagedException e) {
@@ -89,11 +79,5 @@ public final class StoreRevocations {
     found.sort(
         Comparator.comparingLong(Revocation::revokedAt).thenComparing(Revocation::correlation));
     return found;
-  }
-
-  private static Revocation read(StoreContext store, Path file) throws IOException {
-    return store
-        .storage()
-        .read(file, RevocationFile.MAX_BYTES, bytes -> RevocationFile.decode(bytes, file));
   }
 }

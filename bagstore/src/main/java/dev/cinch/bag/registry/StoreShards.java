@@ -7,25 +7,30 @@ import dev.cinch.bag.model.Names;
 import dev.cinch.bag.registry.ServiceNames.ServerEntry;
 import dev.cinch.bag.registry.ServiceNames.ShardEntry;
 import dev.cinch.bag.registry.ServiceNames.SignedName;
+import dev.cinch.bag.registry.SignedNames.Found;
+import dev.cinch.bag.registry.StoreInstances.Instance;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.KeyRefusedException;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
+import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.ShardServers;
+import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
@@ -35,61 +40,56 @@ import java.util.stream.Stream;
  */
 @CheckReturnValue
 public final class StoreShards {
+  /**
+   * How long a look may take that counts, nanoseconds: one of a user who may only read waits for
+   * caches, too.
+   */
+  static final long LONGEST_LOOK = 80_000_000_000L;
+
+  /**
+   * How long a number has to stand before those below it go, nanoseconds. Longer than a look: so
+   * each look finds a number that was there when it began, or a later one.
+   */
+  static final long STANDS = 120_000_000_000L;
+
+  private static final int LOOKS = 3;
+
+  private static final Comparator<Long> HIGHEST_FIRST = Comparator.reverseOrder();
+
   private final StoreContext store;
   private final Statements statements;
+  private final Path place;
   private final List<String> names;
+  private final SignedNames<Long> numbers;
+  private final SignedNames<ShardEntry> entered;
+  private final SignedNames<ShardMap> published;
   private final long highestNumber;
   private final ShardMap lastMap;
-  private final Map<Long, ShardMap> maps = new HashMap<>();
-  private final Map<Long, ShardEntry> entries = new HashMap<>();
+  private final TreeMap<Long, ShardMap> maps;
+  private final Map<Long, ShardEntry> entries;
 
   private StoreShards(StoreContext store, Statements statements, List<String> names)
       throws IOException {
     this.store = store;
     this.statements = statements;
+    this.place = store.layout().instances();
     this.names = names;
-    Path directory = store.layout().instances();
     statements.look();
-    var numbers = new TreeMap<Long, List<SignedName>>(Comparator.reverseOrder());
-    for (String name : names) {
-      SignedName signed = SignedName.parse(name).orElse(null);
-      if (signed == null) {
-        continue;
-      }
-      OptionalLong number = Numbered.parse(signed.base());
-      Optional<ShardMap> map = StoreLayout.shardMap(signed.base());
-      Optional<ShardEntry> entry = ShardEntry.parse(signed.base());
-      if (number.isPresent()) {
-        numbers.computeIfAbsent(number.getAsLong(), n -> new ArrayList<>()).add(signed);
-      } else if (map.isPresent() && statements.counts(directory, 0, signed)) {
-        ShardMap unused = maps.merge(map.get().number(), map.get(), StoreShards::first);
-      } else if (entry.isPresent()
-          && statements.counts(directory, entry.get().instance(), signed)) {
-        entries.put(entry.get().instance(), entry.get());
-      }
-    }
-    highestNumber = highest(numbers);
-    lastMap =
-        maps.values().stream()
-            .max(Comparator.comparingLong(ShardMap::number))
-            .orElse(ShardMap.NONE);
+    numbers = new SignedNames<>(store, statements, place, StoreShards::number, n -> n);
+    entered = new SignedNames<>(store, statements, place, ShardEntry::parse, ShardEntry::instance);
+    published = new SignedNames<>(store, statements, place, StoreLayout::shardMap, map -> 0);
+    highestNumber =
+        numbers.counting(names, n -> 0, HIGHEST_FIRST).values().stream().findAny().orElse(0L);
+    // Its number is one's who made the map; if that was removed, all go by the same of two.
+    maps = published.counting(names, ShardMap::number, Comparator.comparing(ShardMap::count));
+    entries =
+        entered.counting(names, ShardEntry::instance, Comparator.comparing(ShardEntry::toString));
+    lastMap = maps.isEmpty() ? ShardMap.NONE : maps.lastEntry().getValue();
   }
 
-  /** Its number is one's who made the map; if that was removed, all go by the same of two. */
-  private static ShardMap first(ShardMap a, ShardMap b) {
-    return a.count() < b.count() ? a : b;
-  }
-
-  /** Those below it are not looked at. */
-  private long highest(NavigableMap<Long, List<SignedName>> numbers) throws IOException {
-    for (Map.Entry<Long, List<SignedName>> of : numbers.entrySet()) {
-      for (SignedName name : of.getValue()) {
-        if (statements.counts(store.layout().instances(), of.getKey(), name)) {
-          return of.getKey();
-        }
-      }
-    }
-    return 0;
+  private static Optional<Long> number(String base) {
+    OptionalLong number = Numbered.parse(base);
+    return number.isPresent() ? Optional.of(number.getAsLong()) : Optional.empty();
   }
 
   /** Looks, past every cache. */
@@ -99,7 +99,7 @@ public final class StoreShards {
 
   /** As {@link #look(StoreContext)}, for who looks again and again. */
   static StoreShards look(StoreContext store, Statements statements) throws IOException {
-    return new StoreShards(store, statements, store.storage().listNow(store.layout().instances()));
+    return look(store, statements, store.storage()::listNow);
   }
 
   /**
@@ -111,8 +111,28 @@ public final class StoreShards {
   }
 
   static StoreShards lookAsPermitted(StoreContext store, Statements statements) throws IOException {
-    Path directory = store.layout().instances();
-    return new StoreShards(store, statements, store.storage().list(directory, Freshness.PERMITTED));
+    return look(store, statements, place -> store.storage().list(place, Freshness.PERMITTED));
+  }
+
+  private interface Listing {
+    List<String> of(Path place) throws IOException;
+  }
+
+  private static StoreShards look(StoreContext store, Statements statements, Listing listing)
+      throws IOException {
+    TimeSource time = store.time();
+    Path place = store.layout().instances();
+    for (int i = 0; i < LOOKS; i++) {
+      long monotonic = time.monotonicNanos();
+      long wall = time.wallNanos(); // a machine that sleeps may stop the other one
+      List<String> names = listing.of(place);
+      if (time.monotonicNanos() - monotonic <= LONGEST_LOOK
+          && time.wallNanos() - wall <= LONGEST_LOOK) {
+        return new StoreShards(store, statements, names);
+      }
+    }
+    throw new IOException(
+        place + ": listing it took too long each time to rely on it; see to the storage");
   }
 
   /**
@@ -126,16 +146,12 @@ public final class StoreShards {
    */
   public static ShardMap publish(StoreContext store, int count, SigningKey by) throws IOException {
     long unusedKey = TrustedKeyFiles.add(store, by);
-    Path directory = store.layout().instances();
     StoreShards now = look(store);
     long number = now.lastMap() + 1;
     while (true) {
       var next = new ShardMap(number, count);
       if (store.storage().note(store.layout().shardMap(number))) {
-        String name =
-            new Statements(store).signedName(by, directory, StoreLayout.shardMapName(next));
-        boolean unused = store.storage().note(directory.resolve(name)); // or of a removed number
-        store.storage().secure(directory);
+        now.published.publish(StoreLayout.shardMapName(next), by);
         return look(store).map();
       }
       now = look(store);
@@ -151,11 +167,6 @@ public final class StoreShards {
     return lastMap;
   }
 
-  /** The map of that number; {@link ShardMap#NONE} if there is none. */
-  ShardMap map(long number) {
-    return maps.getOrDefault(number, ShardMap.NONE);
-  }
-
   /** The number of the last map; 0 if there is none. */
   long lastMap() {
     return lastMap.number();
@@ -166,26 +177,37 @@ public final class StoreShards {
     return highestNumber;
   }
 
-  /** Which shard an instance has; empty for one that came before all maps. */
-  Optional<ShardEntry> entry(long instance) {
-    return Optional.ofNullable(entries.get(instance));
+  /** The shard of an instance; the whole of one that came before all maps. */
+  Shard shard(long instance) {
+    ShardEntry entry = entries.get(instance);
+    ShardMap map = entry == null ? ShardMap.NONE : maps.getOrDefault(entry.map(), ShardMap.NONE);
+    return entry == null || entry.shard() > map.count()
+        ? Shard.WHOLE
+        : new Shard(map, entry.shard());
   }
 
   /** The highest number in the chain of a shard; of map 0: of all. 0 if it has no instance. */
-  long latest(long map, int shard) {
-    return map == 0
+  long highestNumber(Shard shard) {
+    return shard.map().number() == 0
         ? highestNumber
-        : entries.values().stream()
-            .filter(e -> e.map() == map && e.shard() == shard)
-            .mapToLong(ShardEntry::instance)
+        : entries.keySet().stream()
+            .filter(instance -> shard(instance).equals(shard))
+            .mapToLong(instance -> instance)
             .max()
             .orElse(0);
   }
 
-  /** An instance, and where it is. */
-  StoreInstances.Instance numbered(long number) {
-    var servers = new InstanceServers(store, statements, number, names);
-    return new StoreInstances.Instance(number, servers.where());
+  /** The latest instance of a shard's chain; empty if there was none. */
+  Optional<Instance> latest(Shard shard) {
+    return numbered(highestNumber(shard));
+  }
+
+  /** An instance, and where it is; empty for number 0. */
+  Optional<Instance> numbered(long number) {
+    return number == 0
+        ? Optional.empty()
+        : Optional.of(
+            new Instance(number, new InstanceServers(store, statements, number, names).where()));
   }
 
   /** The lowest number from here on that nobody has taken, an instance or a stray. */
@@ -198,51 +220,106 @@ public final class StoreShards {
     return free;
   }
 
+  /** From now on the number of an instance counts. */
+  void count(long number, SigningKey by) throws IOException {
+    numbers.publish(Numbered.name(number), by);
+  }
+
+  /** From now on the instance has its place in the chain of a shard. */
+  void enter(long number, Shard shard, SigningKey by) throws IOException {
+    entered.publish(new ShardEntry(number, shard.map().number(), shard.index()).toString(), by);
+  }
+
+  /** The instance that has a name here, signed or not; 0 if none has. */
+  private static long instance(String name) {
+    String base = SignedName.parse(name).map(SignedName::base).orElse(name);
+    return number(base)
+        .or(() -> ServerEntry.parse(base).map(ServerEntry::instance))
+        .or(() -> ShardEntry.parse(base).map(ShardEntry::instance))
+        .orElse(0L);
+  }
+
+  /**
+   * Removes what instances of a chain left here before its last one that has stood for long enough
+   * (rule L9): no look needs to find them.
+   *
+   * @param kept instances whose ceilings stand, and need their entries
+   */
+  void removeEarlier(Shard chain, Set<Long> kept) throws IOException {
+    long last = standing(chain, store.now() - STANDS);
+    Predicate<String> isEntry =
+        name -> SignedName.parse(name).flatMap(s -> ShardEntry.parse(s.base())).isPresent();
+    names.stream()
+        .filter(name -> instance(name) > 0 && instance(name) < last)
+        .filter(name -> shard(instance(name)).equals(chain) && !kept.contains(instance(name)))
+        .sorted(Comparator.comparing(isEntry::test)) // at the end: it says whose the rest is
+        .limit(SignedNames.MOST_REMOVED)
+        .forEach(name -> store.storage().removeQuietly(place.resolve(name)));
+  }
+
+  /** The last number of a chain that counted before a time; 0 if there is none. */
+  private long standing(Shard chain, long before) throws IOException {
+    for (Found<Long> found : numbers.in(names, HIGHEST_FIRST)) {
+      if (shard(found.value()).equals(chain)
+          && numbers.counts(found)
+          && changed(found.value()) < before) {
+        return found.value();
+      }
+    }
+    return 0;
+  }
+
+  /** When the last was made of the names by which an instance is seen. */
+  private long changed(long instance) throws IOException {
+    long last = Long.MIN_VALUE;
+    for (String name : names) {
+      if (instance(name) == instance && SignedName.parse(name).isPresent()) {
+        try {
+          last = Math.max(last, store.storage().changedAt(place.resolve(name)));
+        } catch (NoSuchFileException e) {
+          return Long.MAX_VALUE; // a later one was faster
+        }
+      }
+    }
+    return last;
+  }
+
   /**
    * What stands there and counts for nothing: names that no key of the store signed, and numbers
    * without such a name. What somebody is taking at this moment is not told.
    */
   public List<Path> strays() throws IOException {
-    Path directory = store.layout().instances();
     var strays = new ArrayList<Path>();
     for (String name : names) {
-      if (!Names.isTemporary(name) && !counts(directory, name)) {
-        strays.add(directory.resolve(name));
+      if (!Names.isTemporary(name) && !counts(name)) {
+        strays.add(place.resolve(name));
       }
     }
     return strays;
   }
 
-  private boolean counts(Path directory, String name) throws IOException {
-    SignedName signed = SignedName.parse(name).orElse(null);
-    if (signed != null) {
-      long instance =
-          Numbered.parse(signed.base())
-              .orElse(ShardEntry.parse(signed.base()).map(ShardEntry::instance).orElse(0L));
-      boolean known = instance > 0 || StoreLayout.shardMap(signed.base()).isPresent();
-      return known && statements.counts(directory, instance, signed);
-    }
+  private boolean counts(String name) throws IOException {
     OptionalLong map = StoreLayout.shardMapNumber(name);
     if (map.isPresent()) {
       return maps.containsKey(map.getAsLong());
     }
-    long instance =
-        Numbered.parse(name).orElse(ServerEntry.parse(name).map(ServerEntry::instance).orElse(0L));
-    return instance > 0 && new InstanceServers(store, statements, instance, names).isSigned(name);
+    long instance = SignedName.parse(name).isPresent() ? 0 : instance(name);
+    return numbers.counts(name)
+        || entered.counts(name)
+        || published.counts(name)
+        || instance > 0 && new InstanceServers(store, statements, instance, names).isSigned(name);
   }
 
   /** The latest instance of a shard of the last map, from 1; empty if it has had none. */
-  public Optional<StoreInstances.Instance> instance(int shard) {
-    long number = latest(lastMap(), shard);
-    return number == 0 ? Optional.empty() : Optional.of(numbered(number));
+  public Optional<Instance> instance(int shard) {
+    return latest(new Shard(lastMap, shard));
   }
 
   /** The latest instance of each shard of the last map. */
   public ShardServers servers() {
-    ShardMap map = map();
-    var servers = new ArrayList<ShardServers.Server>(map.count());
-    for (int shard = 1; shard <= map.count(); shard++) {
-      Optional<StoreInstances.Instance> instance = instance(shard);
+    var servers = new ArrayList<ShardServers.Server>(lastMap.count());
+    for (int shard = 1; shard <= lastMap.count(); shard++) {
+      Optional<Instance> instance = instance(shard);
       if (instance.isPresent()) {
         Optional<InstanceFile> where = instance.get().where();
         String address = where.map(InstanceFile::address).orElse("");
@@ -250,23 +327,20 @@ public final class StoreShards {
         servers.add(new ShardServers.Server(shard, instance.get().number(), address, machine));
       }
     }
-    return new ShardServers(map, servers);
+    return new ShardServers(lastMap, servers);
   }
 
   /**
    * The instances that are of no shard of the last map, the latest first: of earlier maps, and of
    * none. Each may still run. Where it is, is read as the stream gets to it; empty without a map.
    */
-  public Stream<StoreInstances.Instance> earlier() {
+  public Stream<Instance> earlier() {
     return lastMap() == 0
         ? Stream.empty()
         : names.stream()
-            .map(Numbered::parse)
-            .flatMapToLong(OptionalLong::stream)
-            .filter(n -> n <= highestNumber)
-            .filter(n -> entry(n).map(e -> e.map() < lastMap()).orElse(true))
-            .boxed()
-            .sorted(Comparator.reverseOrder())
-            .map(this::numbered);
+            .flatMap(name -> number(name).stream())
+            .filter(n -> n <= highestNumber && shard(n).map().number() < lastMap())
+            .sorted(HIGHEST_FIRST)
+            .flatMap(n -> numbered(n).stream());
   }
 }

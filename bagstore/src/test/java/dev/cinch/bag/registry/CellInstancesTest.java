@@ -178,16 +178,17 @@ final class CellInstancesTest {
     assertEquals(ceiling, LongStream.of(ceilings(number)).max().orElseThrow());
     assertTrue(ceilings(number).length > 90, "those that ended so soon removed none");
     StoreInstances stays = node(number);
-    for (int i = 0; i <= OldCeilings.KEPT; i++) {
+    for (int i = 0; i <= StoreCeilings.KEPT; i++) {
       assertTrue(stays.publishCeiling(++ceiling));
     }
-    assertEquals(OldCeilings.KEPT, ceilings(number).length);
+    assertEquals(StoreCeilings.KEPT, ceilings(number).length);
     // What another leaves while this one goes on:
-    for (int i = 0; i < OldCeilings.LOOK_EVERY; i++) {
+    for (int i = 0; i < StoreCeilings.LOOK_EVERY; i++) {
       assertTrue(node(number).publishCeiling(++ceiling));
       assertTrue(stays.publishCeiling(++ceiling));
     }
-    assertTrue(ceilings(number).length <= 2 * OldCeilings.KEPT, ceilings(number).length + " left");
+    assertTrue(
+        ceilings(number).length <= 2 * StoreCeilings.KEPT, ceilings(number).length + " left");
   }
 
   @Test
@@ -209,7 +210,7 @@ final class CellInstancesTest {
     StoreInstances node =
         StoreInstances.ofCell(rig.open(fs, rig.time).context().store(), number, KEY);
     assertEquals(number, node.takeNumber());
-    for (long ceiling = 1; ceiling <= OldCeilings.KEPT; ceiling++) {
+    for (long ceiling = 1; ceiling <= StoreCeilings.KEPT; ceiling++) {
       assertTrue(node.publishCeiling(ceiling));
     }
     fs.beforeFirst(
