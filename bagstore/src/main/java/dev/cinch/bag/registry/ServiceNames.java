@@ -50,10 +50,8 @@ public final class ServiceNames {
   }
 
   /**
-   * The name of a ceiling's file: {@code <instance>-<ceiling>} (rule L3).
-   *
-   * @param instance number of the instance of the lease service that published it
-   * @param ceiling nanoseconds since the Unix epoch; below 0 before 1970
+   * {@code <instance>-<ceiling>}: the name of a ceiling (rule L3), nanoseconds since the Unix
+   * epoch; below 0 before 1970.
    */
   public record CeilingName(long instance, long ceiling) {
     private static final Pattern FORM = Pattern.compile("([0-9]{10})-(-?[0-9]{1,19})");
@@ -61,6 +59,11 @@ public final class ServiceNames {
     /** The ceiling that a name stands for; empty for a name of another kind. */
     public static Optional<CeilingName> parse(String name) {
       return ServiceNames.parse(FORM, name, m -> new CeilingName(number(m, 1), number(m, 2)));
+    }
+
+    /** Whether a later instance that finds this one needs not find another one of its chain. */
+    public boolean covers(CeilingName other) {
+      return instance >= other.instance && ceiling >= other.ceiling;
     }
 
     /** As {@link #parse}, of a name with its signature, whoever made that. */
@@ -75,17 +78,14 @@ public final class ServiceNames {
   }
 
   /**
-   * The name of the file of an instance's last words: {@code <instance>+<time>-<digest>} beside the
-   * ceilings in whose place they go (rule L19).
-   *
-   * @param instance its number
-   * @param leftAt when they were left by the storage's clock, nanoseconds since the Unix epoch
-   * @param sha256 of the content, 64 lower-case hexadecimal digits
+   * {@code <instance>+<time>-<digest>}: the name of last words beside the ceilings (rule L19), left
+   * at that time by the storage's clock, nanoseconds since the Unix epoch.
    */
   public record WordsName(long instance, long leftAt, String sha256) {
     private static final Pattern FORM =
         Pattern.compile("([0-9]{10})\\+([0-9]{1,18}|[1-9][0-9]{18})-([0-9a-f]{64})");
 
+    /** The words that a name stands for; empty for a name of another kind. */
     public static Optional<WordsName> parse(String name) {
       return ServiceNames.parse(
           FORM, name, m -> new WordsName(number(m, 1), number(m, 2), m.group(3)));
@@ -98,18 +98,16 @@ public final class ServiceNames {
   }
 
   /**
-   * The name of the file that says where one more server of an instance is: {@code
-   * <instance>+<server>} beside its number (rule L9).
-   *
-   * @param instance its number
-   * @param server 1 to {@link #MOST}, in the order in which they joined
+   * {@code <instance>+<server>}: the name of the file that says where one more server of an
+   * instance is (rule L9), from 1 to {@link #MOST}, in the order in which they joined.
    */
   public record ServerEntry(long instance, int server) {
     /** The most servers that can join an instance. */
-    static final int MOST = 99;
+    public static final int MOST = 99;
 
     private static final Pattern FORM = Pattern.compile("([0-9]{10})\\+(?!00)([0-9]{2})");
 
+    /** The entry that a name stands for; empty for a name of another kind. */
     public static Optional<ServerEntry> parse(String name) {
       return ServiceNames.parse(FORM, name, m -> new ServerEntry(number(m, 1), (int) number(m, 2)));
     }
@@ -120,18 +118,12 @@ public final class ServiceNames {
     }
   }
 
-  /**
-   * The name of the file that says which shard an instance of the lease service has: {@code
-   * <instance>-<map>-<shard>} beside its number (rule L16).
-   *
-   * @param instance its number
-   * @param map the number of the shard map
-   * @param shard from 1
-   */
+  /** {@code <instance>-<map>-<shard>}: that an instance has this shard, from 1 (rule L16). */
   public record ShardEntry(long instance, long map, int shard) {
     private static final Pattern FORM =
         Pattern.compile("([0-9]{10})-(?!0{10})([0-9]{10})-(?!0000)([0-9]{4})");
 
+    /** The entry that a name stands for; empty for a name of another kind. */
     public static Optional<ShardEntry> parse(String name) {
       return ServiceNames.parse(
           FORM, name, m -> new ShardEntry(number(m, 1), number(m, 2), (int) number(m, 3)));
@@ -139,7 +131,8 @@ public final class ServiceNames {
 
     @Override
     public String toString() {
-      return Numbered.name(instance) + "-" + Numbered.name(map) + "-" + Numbered.padded(shard, 4);
+      return "%s-%s-%s"
+          .formatted(Numbered.name(instance), Numbered.name(map), Numbered.padded(shard, 4));
     }
   }
 }

@@ -24,7 +24,7 @@ import java.util.function.ToLongFunction;
 @CheckReturnValue
 final class SignedNames<T> {
   /** So many are removed at a time, so that no server waits long for it. */
-  static final int MOST_REMOVED = 1_000;
+  static final int MOST_REMOVED = 2_000;
 
   private final StoreContext store;
   private final Statements statements;

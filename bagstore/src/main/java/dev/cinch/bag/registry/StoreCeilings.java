@@ -3,23 +3,28 @@ package dev.cinch.bag.registry;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
+import dev.cinch.bag.registry.ServiceNames.WordsName;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.StoreContext;
+import dev.cinch.lease.Sha256;
 import dev.cinch.lease.Shard;
+import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The ceilings that instances of the lease service have published (rule L3). Those that no key of
- * the store signed are anybody's, and nobody waits for them.
+ * The ceilings that instances of the lease service have published (rule L3), and their last words
+ * (rule L19). Those that no key of the store signed are anybody's, and nobody waits for them.
  *
  * <p>A later instance goes by the highest one that it lists, so a ceiling may go once a higher one
  * stays for good. Nodes of a cell publish under one number, and each goes on by its own ceilings
@@ -43,6 +48,13 @@ public final class StoreCeilings {
   /** How many removals until a node looks again for what nodes have left that ended. */
   static final int LOOK_EVERY = 64;
 
+  /**
+   * How long after they say that they were left the storage may have made last words, nanoseconds.
+   * In a copy of the store they are younger, and count for nothing: later instances of the original
+   * are not in it.
+   */
+  static final long MADE_WITHIN = 5_000_000_000L;
+
   private static final Logger log = LoggerFactory.getLogger(StoreCeilings.class);
 
   /**
@@ -56,7 +68,7 @@ public final class StoreCeilings {
   private final Statements statements;
   private final Path place;
   private final SignedNames<CeilingName> names;
-  private final StoreLastWords words;
+  private final SignedNames<WordsName> words;
   private final ArrayDeque<Published> published = new ArrayDeque<>();
   private int removals;
 
@@ -66,7 +78,7 @@ public final class StoreCeilings {
     this.place = store.layout().ceilings();
     this.names =
         new SignedNames<>(store, statements, place, CeilingName::parse, CeilingName::instance);
-    this.words = new StoreLastWords(store, statements);
+    this.words = new SignedNames<>(store, statements, place, WordsName::parse, WordsName::instance);
   }
 
   /** Of a store, for who is no instance. */
@@ -92,7 +104,7 @@ public final class StoreCeilings {
     statements.look();
     var strays = new ArrayList<Path>();
     for (String name : store.storage().list(place, Freshness.PERMITTED)) {
-      if (!Names.isTemporary(name) && !names.counts(name) && !words.names().counts(name)) {
+      if (!Names.isTemporary(name) && !names.counts(name) && !words.counts(name)) {
         strays.add(place.resolve(name));
       }
     }
@@ -136,23 +148,69 @@ public final class StoreCeilings {
   }
 
   /**
-   * Removes those of earlier instances of a chain that one of this instance covers, which
-   * {@linkplain #stands stands}: no later instance needs them. Not for nodes of a cell, which go by
-   * what was before the cell whenever they start.
+   * Removes what a ceiling of this instance, which {@linkplain #stands stands}, makes needless:
+   * last words of earlier instances, and the ceilings that it covers of those of its chain. A later
+   * instance finds this one. Not for nodes of a cell, which go by what was before the cell whenever
+   * they start.
    */
   void removeEarlier(CeilingName covering, Shard chain) {
     try {
       List<String> listed = store.storage().list(place, Freshness.CERTAIN);
+      words.remove(listed, w -> w.instance() < covering.instance());
       // Only now: an instance has its entry before its first ceiling.
       StoreShards shards = StoreShards.look(store, statements);
       names.remove(
           listed,
           c ->
               c.instance() < covering.instance()
-                  && c.ceiling() <= covering.ceiling()
+                  && covering.covers(c)
                   && shards.shard(c.instance()).equals(chain));
     } catch (IOException e) {
       log.debug("earlier ceilings could not be listed: {}", e.toString()); // the next one removes
+    }
+  }
+
+  /** Leaves last words of an instance that signs nothing more. */
+  void leave(long number, byte[] words, SigningKey by) throws IOException {
+    var name = new WordsName(number, store.now(), digest(words));
+    boolean unused = // there already, where our own request was sent twice
+        store.storage().publish(place.resolve(this.words.signed(name.toString(), by)), words);
+  }
+
+  private static String digest(byte[] words) {
+    return HexFormat.of().formatHex(Sha256.of(words));
+  }
+
+  /**
+   * The last words of an instance.
+   *
+   * @return empty if it left none, or they are of another store or a copy, or damaged
+   */
+  Optional<byte[]> lastWords(long number) throws IOException {
+    statements.look();
+    var order = Comparator.comparingLong(WordsName::leftAt);
+    for (var found : words.in(store.storage().listNow(place), order)) {
+      WordsName name = found.value();
+      Path file = place.resolve(found.file());
+      if (name.instance() == number && words.counts(found) && isOfHere(file, name)) {
+        byte[] bytes = store.storage().read(file, InstanceRegistry.MAX_LAST_WORDS, read -> read);
+        return digest(bytes).equals(name.sha256()) ? Optional.of(bytes) : Optional.empty();
+      }
+    }
+    return Optional.empty();
+  }
+
+  private boolean isOfHere(Path file, WordsName words) throws IOException {
+    long since = store.storage().changedAt(file) - words.leftAt();
+    return Math.abs(since) <= MADE_WITHIN;
+  }
+
+  /** Removes all last words, of a store that is a copy, or was put back: see rule L19. */
+  public void removeLastWords() {
+    try {
+      words.remove(store.storage().list(place, Freshness.PERMITTED), words -> true);
+    } catch (IOException e) {
+      log.debug("last words could not be listed: {}", e.toString()); // no safety rests on it
     }
   }
 }

@@ -3,8 +3,8 @@ package dev.cinch.bag.registry;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.registry.InstanceFile.Line;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
@@ -19,7 +19,6 @@ import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -49,7 +48,6 @@ public final class StoreInstances implements InstanceRegistry {
   private final Optional<InstanceFile> where;
   private final StoreCeilings ceilings;
   private final StoreEnds ends;
-  private final StoreLastWords lastWords;
 
   /** Whether what a ceiling of this instance makes needless is gone. */
   private boolean tidied;
@@ -132,7 +130,6 @@ public final class StoreInstances implements InstanceRegistry {
     this.ceilings = new StoreCeilings(store, statements);
     this.shard = shard;
     this.ends = new StoreEnds(store, statements, key);
-    this.lastWords = new StoreLastWords(store, statements);
     this.where = where;
   }
 
@@ -180,9 +177,8 @@ public final class StoreInstances implements InstanceRegistry {
 
   private StoreShards look() throws IOException {
     // A client of a cell may be a user who may only read. The nodes look for themselves.
-    return key == null
-        ? StoreShards.lookAsPermitted(store, statements)
-        : StoreShards.look(store, statements);
+    return StoreShards.look(
+        store, statements, key == null ? Freshness.PERMITTED : Freshness.CERTAIN);
   }
 
   @Override
@@ -253,15 +249,12 @@ public final class StoreInstances implements InstanceRegistry {
     List<CeilingName> published = ceilings.highest();
     long taken = published.stream().mapToLong(CeilingName::instance).max().orElse(0);
     long next = now.free(Math.max(now.highestNumber(), taken) + 1);
-    Path directory = store.layout().instances();
+    String words = where.map(InstanceFile::words).orElse(InstanceFile.NOWHERE);
     while (number == 0) {
       if (next > Numbered.MAX) {
-        throw new IOException(directory + ": no number is left for an instance");
+        throw new IOException(store.layout().instances() + ": no number is left for an instance");
       }
-      String name = Numbered.name(next);
-      String words = where.map(InstanceFile::words).orElse(InstanceFile.NOWHERE);
-      var line = new Line(words, statements.sign(by, directory, name + " " + words));
-      if (store.storage().publish(directory.resolve(name), line.encode())) {
+      if (InstanceServers.leave(store, statements, Numbered.name(next), words, by)) {
         now = look();
         if (now.highestNumber() < next) {
           number = next;
@@ -388,7 +381,6 @@ public final class StoreInstances implements InstanceRegistry {
     ceilings.stands(published, shared);
     if (!tidied && !shared) {
       tidied = true;
-      lastWords.removeBefore(number);
       ceilings.removeEarlier(published.ceiling(), shard);
     }
     return true;
@@ -400,7 +392,7 @@ public final class StoreInstances implements InstanceRegistry {
     if (by == null || shared) {
       throw new IOException("an instance of several servers leaves no last words");
     }
-    lastWords.leave(number, words, by);
+    ceilings.leave(number, words, by);
   }
 
   @Override
@@ -409,7 +401,7 @@ public final class StoreInstances implements InstanceRegistry {
     // What it says is of all before it, too: of its own chain, and of earlier maps.
     return last == null || shared || !last.shard().equals(shard)
         ? Optional.empty()
-        : lastWords.of(last.number());
+        : ceilings.lastWords(last.number());
   }
 
   @Override

@@ -97,35 +97,30 @@ public final class StoreShards {
     return look(store, new Statements(store));
   }
 
-  /** As {@link #look(StoreContext)}, for who looks again and again. */
-  static StoreShards look(StoreContext store, Statements statements) throws IOException {
-    return look(store, statements, store.storage()::listNow);
-  }
-
   /**
    * As {@link #look}; for users who may only read it may be old. For what is shown, and nothing
    * that a server decides by.
    */
   public static StoreShards lookAsPermitted(StoreContext store) throws IOException {
-    return lookAsPermitted(store, new Statements(store));
+    return look(store, new Statements(store), Freshness.PERMITTED);
   }
 
-  static StoreShards lookAsPermitted(StoreContext store, Statements statements) throws IOException {
-    return look(store, statements, place -> store.storage().list(place, Freshness.PERMITTED));
+  /** As {@link #look(StoreContext)}, for who looks again and again. */
+  static StoreShards look(StoreContext store, Statements statements) throws IOException {
+    return look(store, statements, Freshness.CERTAIN);
   }
 
-  private interface Listing {
-    List<String> of(Path place) throws IOException;
-  }
-
-  private static StoreShards look(StoreContext store, Statements statements, Listing listing)
+  static StoreShards look(StoreContext store, Statements statements, Freshness freshness)
       throws IOException {
     TimeSource time = store.time();
     Path place = store.layout().instances();
     for (int i = 0; i < LOOKS; i++) {
       long monotonic = time.monotonicNanos();
       long wall = time.wallNanos(); // a machine that sleeps may stop the other one
-      List<String> names = listing.of(place);
+      List<String> names =
+          freshness == Freshness.CERTAIN
+              ? store.storage().listNow(place)
+              : store.storage().list(place, freshness);
       if (time.monotonicNanos() - monotonic <= LONGEST_LOOK
           && time.wallNanos() - wall <= LONGEST_LOOK) {
         return new StoreShards(store, statements, names);

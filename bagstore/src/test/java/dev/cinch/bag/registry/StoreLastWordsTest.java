@@ -116,7 +116,7 @@ final class StoreLastWordsTest {
   void l19_inACopyTheyDoNotCount() throws Exception {
     ended(Shard.WHOLE);
     Path words = file();
-    rig.time.advanceMs(StoreLastWords.MADE_WITHIN / 1_000_000 + 1);
+    rig.time.advanceMs(StoreCeilings.MADE_WITHIN / 1_000_000 + 1);
     replace(words, WORDS); // as rsync makes it, with whatever time of modification
     assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
   }
@@ -124,9 +124,9 @@ final class StoreLastWordsTest {
   @Test
   void l19_norDoThoseThatTheStorageMadeBeforeTheySayThatTheyWereLeft() throws Exception {
     ended(Shard.WHOLE);
-    rig.time.stepWallMs(-StoreLastWords.MADE_WITHIN / 1_000_000 - 1_000);
+    rig.time.stepWallMs(-StoreCeilings.MADE_WITHIN / 1_000_000 - 1_000);
     replace(file(), WORDS);
-    rig.time.stepWallMs(StoreLastWords.MADE_WITHIN / 1_000_000 + 1_000);
+    rig.time.stepWallMs(StoreCeilings.MADE_WITHIN / 1_000_000 + 1_000);
     assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
   }
 
@@ -175,7 +175,7 @@ final class StoreLastWordsTest {
   @Test
   void l19_ofAStoreThatIsACopyTheyAreRemoved() throws Exception {
     ended(Shard.WHOLE);
-    StoreLastWords.removeAll(store);
+    StoreCeilings.of(store).removeLastWords();
     assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
   }
 
@@ -190,7 +190,7 @@ final class StoreLastWordsTest {
   void l19_thoseThatNoKeySignedDoNotCount() throws Exception {
     StoreInstances first = begun(Shard.WHOLE);
     assertTrue(first.publishCeiling(100));
-    new StoreLastWords(store, new Statements(store)).leave(1, WORDS, SigningKey.generate());
+    StoreCeilings.of(store).leave(1, WORDS, SigningKey.generate());
     assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
     assertEquals(List.of(file()), StoreCeilings.of(store).strays());
   }
