@@ -1,5 +1,7 @@
 package dev.cinch.bag.registry;
 
+import static java.util.stream.Collectors.groupingBy;
+
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
@@ -241,23 +243,25 @@ public final class StoreShards {
    * @param kept instances whose ceilings stand, and need their entries
    */
   void removeEarlier(Shard chain, Set<Long> kept) throws IOException {
-    long last = standing(chain, store.now() - STANDS);
+    Map<Long, List<String>> all = names.stream().collect(groupingBy(StoreShards::instance));
+    long last = standing(chain, store.now() - STANDS, all);
     Predicate<String> isEntry =
         name -> SignedName.parse(name).flatMap(s -> ShardEntry.parse(s.base())).isPresent();
-    names.stream()
-        .filter(name -> instance(name) > 0 && instance(name) < last)
-        .filter(name -> shard(instance(name)).equals(chain) && !kept.contains(instance(name)))
+    all.keySet().stream()
+        .filter(instance -> instance > 0 && instance < last)
+        .filter(instance -> shard(instance).equals(chain) && !kept.contains(instance))
+        .flatMap(instance -> all.get(instance).stream())
         .sorted(Comparator.comparing(isEntry::test)) // at the end: it says whose the rest is
         .limit(SignedNames.MOST_REMOVED)
         .forEach(name -> store.storage().removeQuietly(place.resolve(name)));
   }
 
   /** The last number of a chain that counted before a time; 0 if there is none. */
-  private long standing(Shard chain, long before) throws IOException {
+  private long standing(Shard chain, long before, Map<Long, List<String>> all) throws IOException {
     for (Found<Long> found : numbers.in(names, HIGHEST_FIRST)) {
       if (shard(found.value()).equals(chain)
-          && numbers.counts(found)
-          && changed(found.value()) < before) {
+          && changed(all.getOrDefault(found.value(), List.of())) < before
+          && numbers.counts(found)) {
         return found.value();
       }
     }
@@ -265,10 +269,10 @@ public final class StoreShards {
   }
 
   /** When the last was made of the names by which an instance is seen. */
-  private long changed(long instance) throws IOException {
+  private long changed(List<String> of) throws IOException {
     long last = Long.MIN_VALUE;
-    for (String name : names) {
-      if (instance(name) == instance && SignedName.parse(name).isPresent()) {
+    for (String name : of) {
+      if (SignedName.parse(name).isPresent()) {
         try {
           last = Math.max(last, store.storage().changedAt(place.resolve(name)));
         } catch (NoSuchFileException e) {
