@@ -250,7 +250,7 @@ public final class StoreShards {
     all.keySet().stream()
         .filter(instance -> instance > 0 && instance < last)
         .filter(instance -> shard(instance).equals(chain) && !kept.contains(instance))
-        .flatMap(instance -> all.get(instance).stream())
+        .flatMap(instance -> all.getOrDefault(instance, List.of()).stream())
         .sorted(Comparator.comparing(isEntry::test)) // at the end: it says whose the rest is
         .limit(SignedNames.MOST_REMOVED)
         .forEach(name -> store.storage().removeQuietly(place.resolve(name)));
