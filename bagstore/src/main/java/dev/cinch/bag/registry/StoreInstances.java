@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
+import dev.cinch.bag.registry.StoreShards.Instance;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.store.StoreContext;
@@ -133,24 +134,12 @@ public final class StoreInstances implements InstanceRegistry {
     this.where = where;
   }
 
-  /**
-   * An instance that has taken a number.
-   *
-   * @param where what it left; empty if that is nothing, or can't be read
-   */
-  public record Instance(long number, Optional<InstanceFile> where) {
-    /** For a message, like {@code instance 5 at http://web-1:8470 on web-1}. */
-    public String inWords() {
-      return "instance "
-          + number
-          + where.map(w -> " at " + w.address() + " on " + w.machine()).orElse("");
-    }
-  }
-
   /** An earlier instance that had published a ceiling. */
   private record Earlier(long number, Shard shard) {}
 
-  /** One of an earlier map may have a higher number, and signs nothing by then. */
+  /**
+   * One of an earlier map may have a higher number. It signs nothing, since it sees the later map.
+   */
   private static final Comparator<Earlier> ORDER =
       Comparator.comparingLong((Earlier e) -> e.shard().map().number())
           .thenComparing(Earlier::number);
@@ -184,10 +173,9 @@ public final class StoreInstances implements InstanceRegistry {
   @Override
   public String latest() throws IOException {
     StoreShards now = look();
-    if (now.lastMap() > shard.map().number()) {
-      return now.map().inWords();
-    }
-    return now.latest(shard).map(Instance::inWords).orElse("no instance");
+    return now.lastMap() > shard.map().number()
+        ? now.map().inWords()
+        : now.latest(shard).map(Instance::inWords).orElse("no instance");
   }
 
   @Override
@@ -237,9 +225,8 @@ public final class StoreInstances implements InstanceRegistry {
     long end = keyEnd();
     if (end <= store.now()) {
       throw new IOException(
-          "the signing key ended at "
-              + IsoTime.text(end)
-              + ": sign another one, or this one anew, with cinch keygen --signed-by");
+          "the signing key ended at %s: sign another one, or this one anew, with cinch keygen --signed-by"
+              .formatted(IsoTime.text(end)));
     } else if (end != PublicKey.NEVER) {
       LOG.warn("the signing key ends at {}: sign the next one before", IsoTime.text(end));
     }
@@ -282,10 +269,8 @@ public final class StoreInstances implements InstanceRegistry {
       throw new IOException(
           last.number() == 0
               ? "the store has no shard map"
-              : "the store has "
-                  + last.inWords()
-                  + ": say which one is served with --shard, like 1/"
-                  + last.count());
+              : "the store has %s: say which one is served with --shard, like 1/%d"
+                  .formatted(last.inWords(), last.count()));
     }
   }
 
@@ -297,17 +282,13 @@ public final class StoreInstances implements InstanceRegistry {
     long latest = now.highestNumber();
     if (latest > number) {
       throw new IOException(
-          now.numbered(latest).orElseThrow().inWords()
-              + " has taken over from the cell, which is instance "
-              + number
-              + ": make a new cell to serve this store");
+          "%s has taken over from the cell, which is instance %d: make a new cell to serve this store"
+              .formatted(now.numbered(latest).orElseThrow().inWords(), number));
     }
     if (latest < number) {
       throw new IOException(
-          store.layout().instances()
-              + " has no instance "
-              + number
-              + ": the cell was made for another store, or for a later state of this one");
+          "%s has no instance %d: the cell was made for another store, or for a later state of this one"
+              .formatted(store.layout().instances(), number));
     }
   }
 
@@ -336,13 +317,11 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public OptionalLong lastEarlierInstance(LeaseName name) {
-    // One of an earlier map may have a higher number. It signs nothing, since it sees the later
-    // map.
     return earlier.stream()
         .filter(e -> e.shard().has(name))
-        .max(ORDER)
-        .map(e -> OptionalLong.of(e.number()))
-        .orElse(OptionalLong.empty());
+        .sorted(ORDER.reversed())
+        .mapToLong(Earlier::number)
+        .findFirst();
   }
 
   @Override

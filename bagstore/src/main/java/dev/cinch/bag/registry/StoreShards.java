@@ -10,7 +10,6 @@ import dev.cinch.bag.registry.ServiceNames.ServerEntry;
 import dev.cinch.bag.registry.ServiceNames.ShardEntry;
 import dev.cinch.bag.registry.ServiceNames.SignedName;
 import dev.cinch.bag.registry.SignedNames.Found;
-import dev.cinch.bag.registry.StoreInstances.Instance;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.KeyRefusedException;
 import dev.cinch.bag.store.StoreContext;
@@ -69,6 +68,20 @@ public final class StoreShards {
   private final ShardMap lastMap;
   private final TreeMap<Long, ShardMap> maps;
   private final Map<Long, ShardEntry> entries;
+
+  /**
+   * An instance that has taken a number.
+   *
+   * @param where what it left; empty if that is nothing, or can't be read
+   */
+  public record Instance(long number, Optional<InstanceFile> where) {
+    /** For a message, like {@code instance 5 at http://web-1:8470 on web-1}. */
+    public String inWords() {
+      return "instance "
+          + number
+          + where.map(w -> " at " + w.address() + " on " + w.machine()).orElse("");
+    }
+  }
 
   private StoreShards(StoreContext store, Statements statements, List<String> names)
       throws IOException {

@@ -120,7 +120,7 @@ final class WitnessCheck {
               .formatted(of, store.identity().id()),
           null);
     }
-    Optional<StoreInstances.Instance> latest = StoreInstances.latest(store);
+    Optional<StoreShards.Instance> latest = StoreInstances.latest(store);
     if (latest.isPresent()) {
       throw new SessionRefusedException(
           "the lease server serves no store, and %s has %s; ask that one, or serve with --store"

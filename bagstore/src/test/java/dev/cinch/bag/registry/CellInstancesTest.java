@@ -77,8 +77,8 @@ final class CellInstancesTest {
     assertTrue(a.publishCeiling(100));
     assertTrue(b.isLatest());
     assertEquals(1, node(1).takeNumber());
-    StoreInstances.Instance latest = StoreInstances.latest(store()).orElseThrow();
-    assertEquals(new StoreInstances.Instance(1, Optional.of(WHERE)), latest);
+    StoreShards.Instance latest = StoreInstances.latest(store()).orElseThrow();
+    assertEquals(new StoreShards.Instance(1, Optional.of(WHERE)), latest);
     assertEquals("instance 1 at " + WHERE.address() + " on web-1", a.latest());
   }
 

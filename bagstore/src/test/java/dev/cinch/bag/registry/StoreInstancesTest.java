@@ -13,7 +13,7 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.registry.InstanceFile.Line;
-import dev.cinch.bag.registry.StoreInstances.Instance;
+import dev.cinch.bag.registry.StoreShards.Instance;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.store.StoreContext;
