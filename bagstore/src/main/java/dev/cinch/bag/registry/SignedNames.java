@@ -83,7 +83,11 @@ final class SignedNames<T> {
   }
 
   boolean counts(Found<T> found) throws IOException {
-    return statements.counts(place, instance.applyAsLong(found.value()), found.signed());
+    return statements.counts(
+        place,
+        instance.applyAsLong(found.value()),
+        found.signed().base(),
+        found.signed().signature());
   }
 
   /** Whether a name is of the family, and counts. */
@@ -94,7 +98,7 @@ final class SignedNames<T> {
 
   /** The whole name of a base. */
   String signed(String base, SigningKey by) {
-    return statements.signedName(by, place, base);
+    return new SignedName(base, statements.sign(by, place, base)).toString();
   }
 
   /**
