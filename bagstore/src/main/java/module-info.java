@@ -24,6 +24,9 @@ module dev.cinch.bag {
   exports dev.cinch.bag.model;
   exports dev.cinch.bag.read to
       dev.cinch.view;
+  exports dev.cinch.bag.registry to
+      dev.cinch.bag.testkit,
+      dev.cinch.view;
   exports dev.cinch.bag.session;
   exports dev.cinch.bag.storage to
       dev.cinch.view;

@@ -9,11 +9,10 @@ import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.ServiceNames.CeilingName;
-import dev.cinch.bag.layout.ServiceNames.SignedName;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Names;
+import dev.cinch.bag.registry.ServiceNames.CeilingName;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.RemovedLogs;
@@ -254,7 +253,7 @@ public final class Backup {
   }
 
   private static boolean isCeiling(String name) {
-    return SignedName.parse(name).flatMap(n -> CeilingName.parse(n.base())).isPresent();
+    return CeilingName.ofFile(name).isPresent();
   }
 
   private void files(Path from, Path place) throws IOException {
@@ -296,22 +295,19 @@ public final class Backup {
     files(from, place);
     List<String> names = to.names(place);
     Set<String> kept = new HashSet<>(serviceNames(from));
-    Set<Long> known = new HashSet<>();
-    names.stream().filter(kept::contains).forEach(name -> known.add(instance(name)));
+    List<CeilingName> both =
+        names.stream()
+            .filter(kept::contains)
+            .flatMap(name -> CeilingName.ofFile(name).stream())
+            .toList();
     for (String name : names) {
-      // A ceiling goes only where a later one of its instance is here, too.
-      if (!kept.contains(name) && (!isCeiling(name) || known.contains(instance(name)))) {
+      Optional<CeilingName> ceiling = CeilingName.ofFile(name);
+      // A ceiling goes only where one is here that covers it, of its instance or a later one.
+      if (!kept.contains(name)
+          && (ceiling.isEmpty() || both.stream().anyMatch(c -> c.covers(ceiling.get())))) {
         to.remove(place.resolve(name));
       }
     }
-  }
-
-  /** Of a ceiling; else 0. */
-  private static long instance(String name) {
-    return SignedName.parse(name)
-        .flatMap(n -> CeilingName.parse(n.base()))
-        .map(CeilingName::instance)
-        .orElse(0L);
   }
 
   /** Of a log that was removed the tombstone stays (rule H8); nobody opens it from then on. */

@@ -7,8 +7,8 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.registry.StoreCeilings;
 import dev.cinch.bag.store.StoreIdentity;
-import dev.cinch.bag.store.StoreLastWords;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.TreeMap;
@@ -61,7 +61,8 @@ public final class Restoration {
       for (Log log : store.whole(store.permittedLogs())) {
         done.put(log.name(), new RestoredLog(log).mend());
       }
-      StoreLastWords.removeAll(store.context()); // later servers of the original are not in it
+      StoreCeilings.of(store.context())
+          .removeLastWords(); // later servers of the original are not in it
       to.publish(layout.nextSettings(), mine.asBackup(false).encode());
       to.remove(layout.settings());
     }

@@ -1,8 +1,8 @@
 package dev.cinch.sim;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.store.StoreInstances;
-import dev.cinch.bag.store.StoreShards;
+import dev.cinch.bag.registry.StoreInstances;
+import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;

@@ -26,15 +26,16 @@ import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -541,6 +542,36 @@ class BackupRulesTest {
     assertTrue(service.publishCeiling(101));
     first = backup(rig, fs(rig));
     assertEquals(1, fs(rig).list(new StoreLayout(COPY).ceilings()).size());
+    // And one of an earlier instance, once a later one covers it.
+    StoreInstances lower = next(rig);
+    assertTrue(lower.publishCeiling(99));
+    fs(rig).list(ceilings).stream()
+        .filter(name -> name.startsWith("0000000001-"))
+        .forEach(name -> remove(rig, ceilings.resolve(name)));
+    first = backup(rig, fs(rig));
+    assertEquals(2, fs(rig).list(new StoreLayout(COPY).ceilings()).size());
+    assertTrue(lower.publishCeiling(101));
+    first = backup(rig, fs(rig));
+    assertEquals(
+        List.of("0000000002-101.", "0000000002-99."),
+        fs(rig).list(new StoreLayout(COPY).ceilings()).stream()
+            .map(name -> name.substring(0, name.indexOf('.') + 1))
+            .sorted()
+            .toList());
+  }
+
+  private static StoreInstances next(Rig rig) throws IOException {
+    var next = new StoreInstances(store(rig, rig.root).context(), SigningKey.ofSeed(new byte[32]));
+    long unused = next.takeNumber();
+    return next;
+  }
+
+  private static void remove(Rig rig, Path file) {
+    try {
+      fs(rig).unlink(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** What is open is not copied, and data files are nowhere. */

@@ -2,7 +2,7 @@ package dev.cinch.cli;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.MachineName;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Between;
 import dev.cinch.lease.LeaseRefusedException;

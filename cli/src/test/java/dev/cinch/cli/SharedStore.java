@@ -2,10 +2,10 @@ package dev.cinch.cli;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.model.MachineName;
-import dev.cinch.bag.store.StoreInstances;
-import dev.cinch.bag.store.StoreShards;
+import dev.cinch.bag.registry.InstanceFile;
+import dev.cinch.bag.registry.StoreInstances;
+import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.MachineNames;
 import dev.cinch.cli.serve.LateService;

@@ -5,7 +5,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.examples.Share.Line;
 import dev.cinch.lease.http.LeaseServer;

@@ -9,7 +9,7 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.memory.MemoryLeaseService;

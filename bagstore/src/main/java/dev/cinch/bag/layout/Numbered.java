@@ -28,7 +28,7 @@ public final class Numbered {
   }
 
   /** Decimal digits with leading zeros. Written out because listings and paths are full of them. */
-  static String padded(long number, int digits) {
+  public static String padded(long number, int digits) {
     var text = new char[digits];
     long rest = number;
     for (int i = digits - 1; i >= 0; i--) {
@@ -39,7 +39,7 @@ public final class Numbered {
   }
 
   /** The number that exactly so many decimal digits stand for; empty for anything else. */
-  static OptionalLong parse(String name, int digits) {
+  public static OptionalLong parse(String name, int digits) {
     if (name.length() != digits) {
       return OptionalLong.empty();
     }

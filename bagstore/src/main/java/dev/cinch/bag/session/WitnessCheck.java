@@ -2,9 +2,9 @@ package dev.cinch.bag.session;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.registry.StoreInstances;
+import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreInstances;
-import dev.cinch.bag.store.StoreShards;
 import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
@@ -120,7 +120,7 @@ final class WitnessCheck {
               .formatted(of, store.identity().id()),
           null);
     }
-    Optional<StoreInstances.Instance> latest = StoreInstances.latest(store);
+    Optional<StoreShards.Instance> latest = StoreInstances.latest(store);
     if (latest.isPresent()) {
       throw new SessionRefusedException(
           "the lease server serves no store, and %s has %s; ask that one, or serve with --store"

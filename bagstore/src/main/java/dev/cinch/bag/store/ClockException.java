@@ -9,7 +9,12 @@ import dev.cinch.lease.ClockOffException;
 public class ClockException extends ClockOffException {
   private static final long serialVersionUID = 1;
 
-  ClockException(long nanos, long boundMs, String side) {
+  /**
+   * @param nanos how far off it is
+   * @param boundMs how far the store allows
+   * @param side {@code ahead of} or {@code behind}
+   */
+  public ClockException(long nanos, long boundMs, String side) {
     this(nanos, side, boundMs * 1_000_000, "the store");
   }
 

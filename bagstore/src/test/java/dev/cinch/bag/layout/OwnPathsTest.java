@@ -7,6 +7,7 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.registry.ServiceNames;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.ShardMap;
 import java.nio.file.Path;

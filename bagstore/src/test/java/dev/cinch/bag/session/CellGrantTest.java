@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.Durability;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.Grant;

@@ -8,7 +8,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Receipt;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Between;
 import dev.cinch.lease.Grant;

@@ -11,6 +11,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.Names;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.fuzz.Hostile;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;

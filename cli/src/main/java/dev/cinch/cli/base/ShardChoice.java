@@ -1,7 +1,7 @@
 package dev.cinch.cli.base;
 
+import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreShards;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
 import java.io.IOException;

@@ -1,10 +1,10 @@
 package dev.cinch.cli.cell;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.store.StoreInstances;
-import dev.cinch.bag.store.StoreShards;
+import dev.cinch.bag.registry.InstanceFile;
+import dev.cinch.bag.registry.StoreInstances;
+import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.CellMember;
 import dev.cinch.cli.base.ExitCode;

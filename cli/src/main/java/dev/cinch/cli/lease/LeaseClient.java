@@ -1,7 +1,7 @@
 package dev.cinch.cli.lease;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.serve.ServeBackend;
 import dev.cinch.lease.Id;

@@ -2,7 +2,7 @@ package dev.cinch.cli.read;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.Message;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.ServerOptions;

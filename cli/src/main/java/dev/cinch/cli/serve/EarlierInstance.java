@@ -1,9 +1,10 @@
 package dev.cinch.cli.serve;
 
-import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.registry.InstanceFile;
+import dev.cinch.bag.registry.StoreInstances;
+import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.lease.HostPort;
 import dev.cinch.lease.LeaseUnavailableException;
@@ -61,11 +62,11 @@ public final class EarlierInstance {
    * @throws Failure.Refusal if it runs
    */
   public Optional<String> requireGone() throws IOException {
-    Optional<StoreInstances.Instance> latest = StoreInstances.latest(store, shard);
+    Optional<StoreShards.Instance> latest = StoreInstances.latest(store, shard);
     if (latest.isEmpty() || latest.get().where().isEmpty()) {
       return Optional.empty();
     }
-    StoreInstances.Instance earlier = latest.get();
+    StoreShards.Instance earlier = latest.get();
     InstanceFile where = earlier.where().get();
     Optional<String> objection = Optional.empty();
     try {
@@ -83,7 +84,7 @@ public final class EarlierInstance {
     return objection.map(why -> earlier.inWords() + " " + why + ": starting in its place");
   }
 
-  private Optional<String> asked(StoreInstances.Instance earlier, URI address, InstanceFile where)
+  private Optional<String> asked(StoreShards.Instance earlier, URI address, InstanceFile where)
       throws IOException {
     boolean here = where.machine().equals(machine.value());
     if (!here && isLoopback(address)) {

@@ -1,7 +1,7 @@
 package dev.cinch.cli.serve;
 
+import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreShards;
 import dev.cinch.lease.ChangeListener;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;

@@ -1,10 +1,11 @@
 package dev.cinch.cli.serve;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.format.InstanceFile;
-import dev.cinch.bag.store.InstanceServers;
+import dev.cinch.bag.registry.InstanceFile;
+import dev.cinch.bag.registry.InstanceServers;
+import dev.cinch.bag.registry.StoreInstances;
+import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Misuse;
@@ -333,7 +334,7 @@ public final class ServeBackend {
       throws IOException {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
       Optional<EtcdInstance.Claim> last = instance.read();
-      long latest = StoreInstances.latest(store).map(StoreInstances.Instance::number).orElse(0L);
+      long latest = StoreInstances.latest(store).map(StoreShards.Instance::number).orElse(0L);
       if (last.isPresent() && last.get().number() == latest) {
         return last.get();
       }

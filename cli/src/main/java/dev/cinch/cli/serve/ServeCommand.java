@@ -1,9 +1,9 @@
 package dev.cinch.cli.serve;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.format.InstanceFile;
+import dev.cinch.bag.registry.InstanceFile;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.ClockException;
-import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;

@@ -1,7 +1,7 @@
 package dev.cinch.cli.serve;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.store.StoreShards;
+import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;

@@ -1,8 +1,9 @@
 package dev.cinch.cli.status;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.format.InstanceFile;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.registry.InstanceFile;
+import dev.cinch.bag.registry.StoreInstances;
+import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.MachineNames;
 import dev.cinch.lease.HostPort;
@@ -132,7 +133,7 @@ final class LeaseServerLook {
     if (named != null) {
       return Optional.of(ask(named, 0));
     }
-    Optional<StoreInstances.Instance> latest;
+    Optional<StoreShards.Instance> latest;
     try {
       latest = StoreInstances.latest(store.context());
     } catch (IOException e) {
@@ -143,7 +144,7 @@ final class LeaseServerLook {
   }
 
   /** Asks an instance where it says that it is. */
-  Found ask(StoreInstances.Instance instance) {
+  Found ask(StoreShards.Instance instance) {
     long number = instance.number();
     if (instance.where().isEmpty()) {
       return new Found(

@@ -1,8 +1,7 @@
 package dev.cinch.cli.status;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.store.StoreInstances;
-import dev.cinch.bag.store.StoreShards;
+import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.cli.status.LeaseServerLook.Found;
 import dev.cinch.cli.status.LeaseServerLook.State;
 import dev.cinch.cli.status.StoreReport.Attention;
@@ -83,7 +82,7 @@ record ShardsLook(ShardMap map, List<Found> servers, List<Found> earlier) {
   }
 
   private static Supplier<Found> asking(
-      LeaseServerLook look, Optional<StoreInstances.Instance> instance) {
+      LeaseServerLook look, Optional<StoreShards.Instance> instance) {
     return () ->
         instance
             .map(i -> itself(look.ask(i), i.number()))

@@ -6,7 +6,7 @@ import dev.cinch.bag.audit.LeaseAuditor;
 import dev.cinch.bag.audit.LeaseUse;
 import dev.cinch.bag.audit.Violation;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.store.StoreRevocations;
+import dev.cinch.bag.registry.StoreRevocations;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;

@@ -5,7 +5,7 @@ import dev.cinch.backup.Restoration;
 import dev.cinch.backup.RestoredLog;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.bag.store.StoreCeilings;
+import dev.cinch.bag.registry.StoreCeilings;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;

@@ -6,8 +6,8 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.registry.StoreCeilings;
 import dev.cinch.bag.storage.InWords;
-import dev.cinch.bag.store.StoreLastWords;
 import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.cli.base.Complaints;
 import dev.cinch.cli.base.Converters.Moment;
@@ -166,7 +166,8 @@ public final class CloseCommand implements Callable<Integer> {
   private int mend(Store opened, Complaints complaints, Output out)
       throws IOException, InterruptedException {
     opened.context().storage().requireSame(); // a backup is restored by another command
-    StoreLastWords.removeAll(opened.context()); // later servers of the original are not in it
+    StoreCeilings.of(opened.context())
+        .removeLastWords(); // later servers of the original are not in it
     return logs.each(opened, out, complaints::tell, this::mend);
   }
 

@@ -3,7 +3,7 @@ package dev.cinch.cli.store;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.OwnPaths;
 import dev.cinch.bag.layout.StoreLayout;
-import dev.cinch.bag.store.StoreCeilings;
+import dev.cinch.bag.registry.StoreCeilings;
 import dev.cinch.cli.base.Confirmation;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.ExitCode;

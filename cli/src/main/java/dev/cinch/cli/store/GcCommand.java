@@ -3,7 +3,7 @@ package dev.cinch.cli.store;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.bag.store.StoreEnds;
+import dev.cinch.bag.registry.StoreEnds;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;

@@ -2,7 +2,8 @@ package dev.cinch.cli.store;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.registry.StoreInstances;
+import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Output;
@@ -115,7 +116,7 @@ public final class NamesCommand implements Callable<Integer> {
 
   private static @Nullable ServerAddresses published(Store opened) throws IOException {
     return StoreInstances.latest(opened.context())
-        .flatMap(StoreInstances.Instance::where)
+        .flatMap(StoreShards.Instance::where)
         .map(where -> ServerAddresses.parse(where.address()))
         .orElse(null);
   }

@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreInstances;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;
 import dev.cinch.cli.SharedStore;

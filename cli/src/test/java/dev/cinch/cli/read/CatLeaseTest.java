@@ -9,7 +9,7 @@ import dev.cinch.bag.audit.AuditStore;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings.Leases;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;

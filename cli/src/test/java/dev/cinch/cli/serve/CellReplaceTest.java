@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.fs.ClockedFs;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.model.MachineName;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.registry.InstanceFile;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.cli.Cinch;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.model.MachineName;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.registry.InstanceFile;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.Cinch;
 import dev.cinch.lease.Ending;

@@ -8,7 +8,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.store.StoreInstances;
+import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.time.ManualTime;

@@ -1,7 +1,10 @@
-package dev.cinch.bag.format;
+package dev.cinch.bag.registry;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.Fields;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
 import java.nio.file.Path;

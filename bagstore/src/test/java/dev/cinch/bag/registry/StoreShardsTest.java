@@ -1,4 +1,4 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.storage.posix.PosixStore;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;

@@ -1,11 +1,11 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.format.InstanceFile;
-import dev.cinch.bag.format.InstanceFile.Line;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.ServiceNames.ServerEntry;
+import dev.cinch.bag.registry.InstanceFile.Line;
+import dev.cinch.bag.registry.ServiceNames.ServerEntry;
 import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -58,15 +58,26 @@ public final class InstanceServers {
       return false;
     }
     for (int next = servers.last() + 1; next <= ServerEntry.MOST; next++) {
-      String name = new ServerEntry(number, next).toString();
-      var line = new Line(here.words(), statements.sign(by, directory, name + " " + here.words()));
       // Else another server joins at this moment, or our own request was sent twice: a gap, or the
       // same address twice, does no harm.
-      if (store.storage().publish(directory.resolve(name), line.encode())) {
+      if (leave(store, statements, new ServerEntry(number, next).toString(), here.words(), by)) {
         return true;
       }
     }
     return false;
+  }
+
+  /**
+   * Leaves a line, signed, in a file of an instance.
+   *
+   * @return whether this made it
+   */
+  static boolean leave(
+      StoreContext store, Statements statements, String name, String words, SigningKey by)
+      throws IOException {
+    Path directory = store.layout().instances();
+    var line = new Line(words, statements.sign(by, directory, name + " " + words));
+    return store.storage().publish(directory.resolve(name), line.encode());
   }
 
   private List<ServerEntry> entries() {

@@ -1,4 +1,4 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -6,11 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
-import dev.cinch.bag.format.InstanceFile;
 import dev.cinch.bag.fs.FaultyFs;
-import dev.cinch.bag.layout.ServiceNames.CeilingName;
-import dev.cinch.bag.layout.ServiceNames.SignedName;
+import dev.cinch.bag.registry.ServiceNames.CeilingName;
+import dev.cinch.bag.registry.ServiceNames.SignedName;
 import dev.cinch.bag.storage.posix.PosixStore;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -76,8 +77,8 @@ final class CellInstancesTest {
     assertTrue(a.publishCeiling(100));
     assertTrue(b.isLatest());
     assertEquals(1, node(1).takeNumber());
-    StoreInstances.Instance latest = StoreInstances.latest(store()).orElseThrow();
-    assertEquals(new StoreInstances.Instance(1, Optional.of(WHERE)), latest);
+    StoreShards.Instance latest = StoreInstances.latest(store()).orElseThrow();
+    assertEquals(new StoreShards.Instance(1, Optional.of(WHERE)), latest);
     assertEquals("instance 1 at " + WHERE.address() + " on web-1", a.latest());
   }
 
@@ -177,16 +178,17 @@ final class CellInstancesTest {
     assertEquals(ceiling, LongStream.of(ceilings(number)).max().orElseThrow());
     assertTrue(ceilings(number).length > 90, "those that ended so soon removed none");
     StoreInstances stays = node(number);
-    for (int i = 0; i <= OldCeilings.KEPT; i++) {
+    for (int i = 0; i <= StoreCeilings.KEPT; i++) {
       assertTrue(stays.publishCeiling(++ceiling));
     }
-    assertEquals(OldCeilings.KEPT, ceilings(number).length);
+    assertEquals(StoreCeilings.KEPT, ceilings(number).length);
     // What another leaves while this one goes on:
-    for (int i = 0; i < OldCeilings.LOOK_EVERY; i++) {
+    for (int i = 0; i < StoreCeilings.LOOK_EVERY; i++) {
       assertTrue(node(number).publishCeiling(++ceiling));
       assertTrue(stays.publishCeiling(++ceiling));
     }
-    assertTrue(ceilings(number).length <= 2 * OldCeilings.KEPT, ceilings(number).length + " left");
+    assertTrue(
+        ceilings(number).length <= 2 * StoreCeilings.KEPT, ceilings(number).length + " left");
   }
 
   @Test
@@ -208,7 +210,7 @@ final class CellInstancesTest {
     StoreInstances node =
         StoreInstances.ofCell(rig.open(fs, rig.time).context().store(), number, KEY);
     assertEquals(number, node.takeNumber());
-    for (long ceiling = 1; ceiling <= OldCeilings.KEPT; ceiling++) {
+    for (long ceiling = 1; ceiling <= StoreCeilings.KEPT; ceiling++) {
       assertTrue(node.publishCeiling(ceiling));
     }
     fs.beforeFirst(

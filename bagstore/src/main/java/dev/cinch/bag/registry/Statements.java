@@ -1,7 +1,8 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.layout.ServiceNames.SignedName;
+import dev.cinch.bag.store.CountingKeys;
+import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.StoreStatement;
 import dev.cinch.lease.witness.TrustedKeys;
@@ -39,11 +40,6 @@ final class Statements {
     return StoreStatement.sign(by, store.identity().id(), text(directory, text));
   }
 
-  /** The name of a file that says by its name what is signed. */
-  String signedName(SigningKey by, Path directory, String base) {
-    return new SignedName(base, sign(by, directory, base)).toString();
-  }
-
   /**
    * Whether it counts.
    *
@@ -62,10 +58,6 @@ final class Statements {
     boolean more = !now.equals(keys);
     keys = now;
     return more && isSigned(directory, instance, text, signature);
-  }
-
-  boolean counts(Path directory, long instance, SignedName name) throws IOException {
-    return counts(directory, instance, name.base(), name.signature());
   }
 
   private boolean isSigned(Path directory, long instance, String text, String signature) {

@@ -1,4 +1,4 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -8,14 +8,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.InstanceFile;
-import dev.cinch.bag.format.InstanceFile.Line;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.registry.InstanceFile.Line;
+import dev.cinch.bag.registry.StoreShards.Instance;
 import dev.cinch.bag.storage.posix.PosixStore;
-import dev.cinch.bag.store.StoreInstances.Instance;
+import dev.cinch.bag.store.ClockException;
+import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;

@@ -1,4 +1,4 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
@@ -7,6 +7,7 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage.Draft;
+import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
@@ -17,8 +18,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.OptionalLong;
+import java.util.Optional;
 import java.util.Set;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -113,67 +115,80 @@ public final class StoreEnds {
   }
 
   private boolean make(Draft draft, InstanceRegistry.End end, long number) throws IOException {
+    Optional<Long> maker =
+        standing(
+            store,
+            draft,
+            place -> store.layout().end(end.correlation(), end.instance(), place),
+            MAX_BYTES,
+            number,
+            (bytes, file) ->
+                maker(bytes, end)
+                    .orElseThrow(
+                        () -> new DamagedException(file, 0, "an end that counts", "another file")));
+    if (maker.isEmpty()) {
+      Path first = store.layout().end(end.correlation(), end.instance(), 0);
+      throw new IOException(
+          "%s and %d beside it are no ends that a key of the store signed: remove them"
+              .formatted(first, StoreLayout.LAST_PLACE));
+    }
+    return maker.get() == number;
+  }
+
+  /** Reads what stands in a place. */
+  interface Reader<T> {
+    /**
+     * @throws DamagedException if it counts for nothing here
+     */
+    T read(byte[] bytes, Path file) throws IOException;
+  }
+
+  /**
+   * Publishes what is about a lease, unless something of its kind stands there. What counts for
+   * nothing is passed over: another place is taken.
+   *
+   * @param mine what is published
+   * @return what stands; empty if no place is left
+   */
+  static <T> Optional<T> standing(
+      StoreContext store, Draft draft, IntFunction<Path> places, int most, T mine, Reader<T> reader)
+      throws IOException {
     for (int place = 0; place <= StoreLayout.LAST_PLACE; place++) {
-      Path file = store.layout().end(end.correlation(), end.instance(), place);
+      Path file = places.apply(place);
       if (draft.publish(file)) {
-        return true;
+        return Optional.of(mine);
       }
       // Another's; or ours, from a request that was sent twice or whose answer was lost.
-      OptionalLong maker = maker(file, end);
-      if (maker.isPresent()) {
-        return maker.getAsLong() == number;
+      try {
+        return Optional.of(store.storage().read(file, most, bytes -> reader.read(bytes, file)));
+      } catch (AccessDeniedException | DamagedException e) {
+        // No file, too long for one, or its maker's alone.
       }
     }
-    Path first = store.layout().end(end.correlation(), end.instance(), 0);
-    throw new IOException(
-        "%s and %d beside it are no ends that a key of the store signed: remove them"
-            .formatted(first, StoreLayout.LAST_PLACE));
+    return Optional.empty();
   }
 
   /** The instance that made an end; empty for what is none. */
-  private OptionalLong maker(Path file, InstanceRegistry.End end) throws IOException {
-    try {
-      return store
-          .storage()
-          .read(
-              file,
-              MAX_BYTES,
-              bytes -> {
-                OptionalLong maker = maker(bytes, end);
-                if (maker.isEmpty()) {
-                  throw new DamagedException(file, 0, "an end that counts", "another file");
-                }
-                return maker;
-              });
-    } catch (AccessDeniedException | DamagedException e) {
-      return OptionalLong.empty(); // no file, too long for one, or its maker's alone
-    }
-  }
-
-  private OptionalLong maker(byte[] bytes, InstanceRegistry.End end) throws IOException {
+  private Optional<Long> maker(byte[] bytes, InstanceRegistry.End end) throws IOException {
     String text = new String(bytes, StandardCharsets.US_ASCII);
     int first = text.indexOf('\n');
-    OptionalLong maker =
-        first < 0 ? OptionalLong.empty() : Numbered.parse(text.substring(0, first));
-    if (maker.isEmpty()) {
-      return maker;
+    long maker = first < 0 ? 0 : Numbered.parse(text.substring(0, first)).orElse(0);
+    if (maker == 0) {
+      return Optional.empty();
     }
-    if (first == text.length() - 1) {
-      boolean ofClient =
-          maker.getAsLong() == end.instance() && statements.isCell(maker.getAsLong());
-      return ofClient ? maker : OptionalLong.empty();
+    boolean counts;
+    if (first == text.length() - 1) { // a client's of the cell
+      counts = maker == end.instance() && statements.isCell(maker);
+    } else {
+      int last = text.lastIndexOf('\n', text.length() - 2);
+      String said = text.substring(0, last + 1);
+      String signature = text.substring(last + 1, text.length() - 1);
+      counts =
+          text.endsWith("\n")
+              && said.indexOf("\n" + line(end), first) >= 0
+              && statements.counts(store.layout().ends(), maker, said, signature);
     }
-    int last = text.lastIndexOf('\n', text.length() - 2);
-    String said = text.substring(0, last + 1);
-    boolean counts =
-        text.endsWith("\n")
-            && said.indexOf("\n" + line(end), first) >= 0
-            && statements.counts(
-                store.layout().ends(),
-                maker.getAsLong(),
-                said,
-                text.substring(last + 1, text.length() - 1));
-    return counts ? maker : OptionalLong.empty();
+    return counts ? Optional.of(maker) : Optional.empty();
   }
 
   /** Removes those that nobody needs any more, and revocations as old; returns how many. */
@@ -186,14 +201,8 @@ public final class StoreEnds {
 
   private static long removeOld(StoreContext store, Path directory, long before)
       throws IOException {
-    List<String> names;
-    try {
-      names = store.storage().list(directory, Freshness.CACHED);
-    } catch (NoSuchFileException e) {
-      return 0;
-    }
     var old = new ArrayList<Path>();
-    for (String name : names) {
+    for (String name : store.storage().listIfThere(directory, Freshness.CACHED)) {
       Path file = directory.resolve(name);
       if (StoreLayout.isEnd(name) && changed(store, file) < before) {
         old.add(file);

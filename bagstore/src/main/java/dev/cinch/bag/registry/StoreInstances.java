@@ -1,12 +1,14 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.format.InstanceFile;
-import dev.cinch.bag.format.InstanceFile.Line;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.ServiceNames.CeilingName;
-import dev.cinch.bag.layout.ServiceNames.ShardEntry;
+import dev.cinch.bag.registry.ServiceNames.CeilingName;
+import dev.cinch.bag.registry.StoreShards.Instance;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.store.ClockException;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseName;
@@ -18,13 +20,13 @@ import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
-import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,19 +41,16 @@ import org.slf4j.LoggerFactory;
  */
 @CheckReturnValue
 public final class StoreInstances implements InstanceRegistry {
-  private final StoreContext store;
   private static final Logger LOG = LoggerFactory.getLogger(StoreInstances.class);
+
+  private final StoreContext store;
   private final @Nullable SigningKey key;
   private final Statements statements;
   private final Optional<InstanceFile> where;
   private final StoreCeilings ceilings;
-  private final OldCeilings old;
   private final StoreEnds ends;
-  private final StoreLastWords lastWords;
 
-  /**
-   * Whether those of instances before are gone, since a ceiling of this one makes them needless.
-   */
+  /** Whether what a ceiling of this instance makes needless is gone. */
   private boolean tidied;
 
   /** The number is a cell's, whose nodes share it; {@link #takeNumber} takes none. */
@@ -79,7 +78,7 @@ public final class StoreInstances implements InstanceRegistry {
   /** For one of several servers (rule L16). */
   public StoreInstances(
       StoreContext store, Optional<InstanceFile> where, Shard shard, SigningKey key) {
-    this(store, where, shard, 0, key);
+    this(store, where, shard, OptionalLong.empty(), key);
   }
 
   /**
@@ -91,10 +90,7 @@ public final class StoreInstances implements InstanceRegistry {
    * @param key the node's own
    */
   public static StoreInstances ofCell(StoreContext store, long number, SigningKey key) {
-    if (number < 1) {
-      throw new IllegalArgumentException("the number of an instance is from 1, not " + number);
-    }
-    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, number, key);
+    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, OptionalLong.of(number), key);
   }
 
   /**
@@ -104,10 +100,7 @@ public final class StoreInstances implements InstanceRegistry {
    * @param number of the cell, from 1
    */
   public static StoreInstances ofCellClient(StoreContext store, long number) {
-    if (number < 1) {
-      throw new IllegalArgumentException("the number of an instance is from 1, not " + number);
-    }
-    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, number, null);
+    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, OptionalLong.of(number), null);
   }
 
   /**
@@ -124,46 +117,32 @@ public final class StoreInstances implements InstanceRegistry {
       StoreContext store,
       Optional<InstanceFile> where,
       Shard shard,
-      long ofCell,
+      OptionalLong ofCell,
       @Nullable SigningKey key) {
+    if (ofCell.orElse(1) < 1) {
+      throw new IllegalArgumentException(
+          "the number of an instance is from 1, not " + ofCell.getAsLong());
+    }
     this.key = key;
     this.statements = new Statements(store);
     this.store = store;
-    this.shared = ofCell > 0;
-    this.number = ofCell;
+    this.shared = ofCell.isPresent();
+    this.number = ofCell.orElse(0);
     this.ceilings = new StoreCeilings(store, statements);
-    this.old = new OldCeilings(store, shared);
     this.shard = shard;
     this.ends = new StoreEnds(store, statements, key);
-    this.lastWords = new StoreLastWords(store, statements);
     this.where = where;
   }
 
-  /**
-   * An instance that has taken a number.
-   *
-   * @param where what it left; empty if that is nothing, or can't be read
-   */
-  public record Instance(long number, Optional<InstanceFile> where) {
-    /** For a message, like {@code instance 5 at http://web-1:8470 on web-1}. */
-    public String inWords() {
-      return "instance "
-          + number
-          + where.map(w -> " at " + w.address() + " on " + w.machine()).orElse("");
-    }
-  }
+  /** An earlier instance that had published a ceiling. */
+  private record Earlier(long number, Shard shard) {}
 
   /**
-   * An earlier instance that had published a ceiling.
-   *
-   * @param map that its shard belongs to
-   * @param shard index of it
+   * One of an earlier map may have a higher number. It signs nothing, since it sees the later map.
    */
-  private record Earlier(long number, ShardMap map, int shard) {}
-
-  /** One of an earlier map may have a higher number, and signs nothing by then. */
   private static final Comparator<Earlier> ORDER =
-      Comparator.comparingLong((Earlier e) -> e.map().number()).thenComparing(Earlier::number);
+      Comparator.comparingLong((Earlier e) -> e.shard().map().number())
+          .thenComparing(Earlier::number);
 
   /**
    * The instance of the highest number; empty if there was none. For users who may only read it may
@@ -171,39 +150,32 @@ public final class StoreInstances implements InstanceRegistry {
    */
   public static Optional<Instance> latest(StoreContext store) throws IOException {
     StoreShards now = StoreShards.lookAsPermitted(store);
-    long number = now.highestNumber();
-    return number == 0 ? Optional.empty() : Optional.of(now.numbered(number));
+    return now.numbered(now.highestNumber());
   }
 
   /** The latest instance that has a name, by the last shard map; empty if there was none. */
   public static Optional<Instance> latest(StoreContext store, LeaseName name) throws IOException {
     StoreShards now = StoreShards.look(store);
-    ShardMap map = now.map();
-    long number = now.latest(map.number(), map.shardOf(name));
-    return number == 0 ? Optional.empty() : Optional.of(now.numbered(number));
+    return now.instance(now.map().shardOf(name));
   }
 
   /** The latest instance of a shard's chain; empty if there was none. */
   public static Optional<Instance> latest(StoreContext store, Shard shard) throws IOException {
-    StoreShards now = StoreShards.look(store);
-    long number = now.latest(shard.map().number(), shard.index());
-    return number == 0 ? Optional.empty() : Optional.of(now.numbered(number));
+    return StoreShards.look(store).latest(shard);
   }
 
   private StoreShards look() throws IOException {
     // A client of a cell may be a user who may only read. The nodes look for themselves.
-    return key == null
-        ? StoreShards.lookAsPermitted(store, statements)
-        : StoreShards.look(store, statements);
+    return StoreShards.look(
+        store, statements, key == null ? Freshness.PERMITTED : Freshness.CERTAIN);
   }
 
   @Override
   public String latest() throws IOException {
     StoreShards now = look();
-    if (now.lastMap() > shard.map().number()) {
-      return now.map().inWords();
-    }
-    return now.numbered(now.latest(shard.map().number(), shard.index())).inWords();
+    return now.lastMap() > shard.map().number()
+        ? now.map().inWords()
+        : now.latest(shard).map(Instance::inWords).orElse("no instance");
   }
 
   @Override
@@ -253,49 +225,42 @@ public final class StoreInstances implements InstanceRegistry {
     long end = keyEnd();
     if (end <= store.now()) {
       throw new IOException(
-          "the signing key ended at "
-              + IsoTime.text(end)
-              + ": sign another one, or this one anew, with cinch keygen --signed-by");
+          "the signing key ended at %s: sign another one, or this one anew, with cinch keygen --signed-by"
+              .formatted(IsoTime.text(end)));
     } else if (end != PublicKey.NEVER) {
       LOG.warn("the signing key ends at {}: sign the next one before", IsoTime.text(end));
     }
     StoreShards now = look();
     requireLast(now.map());
     // One whose ceilings stand had its number, too, whoever removed that.
-    long taken =
-        ceilings.highest().stream()
-            .mapToLong(CeilingName::instance)
-            .max()
-            .orElse(now.highestNumber());
+    List<CeilingName> published = ceilings.highest();
+    long taken = published.stream().mapToLong(CeilingName::instance).max().orElse(0);
     long next = now.free(Math.max(now.highestNumber(), taken) + 1);
-    Path directory = store.layout().instances();
+    String words = where.map(InstanceFile::words).orElse(InstanceFile.NOWHERE);
     while (number == 0) {
       if (next > Numbered.MAX) {
-        throw new IOException(directory + ": no number is left for an instance");
+        throw new IOException(store.layout().instances() + ": no number is left for an instance");
       }
-      String name = Numbered.name(next);
-      String words = where.map(InstanceFile::words).orElse(InstanceFile.NOWHERE);
-      var line = new Line(words, statements.sign(by, directory, name + " " + words));
-      if (store.storage().publish(directory.resolve(name), line.encode())) {
-        number = next;
+      if (InstanceServers.leave(store, statements, Numbered.name(next), words, by)) {
+        now = look();
+        if (now.highestNumber() < next) {
+          number = next;
+        } else { // another one may have had it, and what it left is gone: see removeEarlier
+          next = now.free(now.highestNumber() + 1);
+        }
       } else {
         next++; // another instance starts at this moment, or our own request was sent twice: a gap
         // does no harm
       }
     }
-    count(by);
+    now.count(number, by);
     if (shard.map().number() > 0) {
       // Before the ceilings are listed: only by this it has its place in the shard's chain.
-      var entry = new ShardEntry(number, shard.map().number(), shard.index());
-      publish(directory, statements.signedName(by, directory, entry.toString()));
+      now.enter(number, shard, by);
     }
-    return next;
-  }
-
-  /** From now on the number counts. */
-  private void count(SigningKey by) throws IOException {
-    Path directory = store.layout().instances();
-    publish(directory, statements.signedName(by, directory, Numbered.name(number)));
+    now.removeEarlier(
+        shard, published.stream().map(CeilingName::instance).collect(Collectors.toSet()));
+    return number;
   }
 
   /** So that it stops nobody in vain. No safety rests on that: see {@link #publishCeiling}. */
@@ -304,10 +269,8 @@ public final class StoreInstances implements InstanceRegistry {
       throw new IOException(
           last.number() == 0
               ? "the store has no shard map"
-              : "the store has "
-                  + last.inWords()
-                  + ": say which one is served with --shard, like 1/"
-                  + last.count());
+              : "the store has %s: say which one is served with --shard, like 1/%d"
+                  .formatted(last.inWords(), last.count()));
     }
   }
 
@@ -319,25 +282,14 @@ public final class StoreInstances implements InstanceRegistry {
     long latest = now.highestNumber();
     if (latest > number) {
       throw new IOException(
-          now.numbered(latest).inWords()
-              + " has taken over from the cell, which is instance "
-              + number
-              + ": make a new cell to serve this store");
+          "%s has taken over from the cell, which is instance %d: make a new cell to serve this store"
+              .formatted(now.numbered(latest).orElseThrow().inWords(), number));
     }
     if (latest < number) {
       throw new IOException(
-          store.layout().instances()
-              + " has no instance "
-              + number
-              + ": the cell was made for another store, or for a later state of this one");
+          "%s has no instance %d: the cell was made for another store, or for a later state of this one"
+              .formatted(store.layout().instances(), number));
     }
-  }
-
-  private void publish(Path directory, String name) throws IOException {
-    // If it was there: ours, from a request that was sent twice; or an earlier call failed before
-    // it was durable. Whoever made it, it says the same.
-    boolean unused = store.storage().note(directory.resolve(name));
-    store.storage().secure(directory);
   }
 
   @Override
@@ -349,35 +301,27 @@ public final class StoreInstances implements InstanceRegistry {
     }
     // Only now: an instance has its entry before its first ceiling.
     StoreShards shards = look();
-    var found = new HashMap<Long, Earlier>();
+    var found = new ArrayList<Earlier>();
     OptionalLong highest = OptionalLong.empty();
     for (CeilingName ceiling : published) {
-      ShardEntry entry = shards.entry(ceiling.instance()).orElse(null);
-      long map = entry == null ? 0 : entry.map();
-      if (map == shard.map().number()
-          && map > 0
-          && entry != null
-          && entry.shard() != shard.index()) {
+      Shard of = shards.shard(ceiling.instance());
+      if (of.map().equals(shard.map()) && of.index() != shard.index()) {
         continue; // it has other names
       }
-      ShardMap of = shards.map(map);
-      int index = entry == null ? 1 : entry.shard();
-      found.put(ceiling.instance(), new Earlier(ceiling.instance(), of, index));
+      found.add(new Earlier(ceiling.instance(), of));
       highest = OptionalLong.of(Math.max(ceiling.ceiling(), highest.orElse(Long.MIN_VALUE)));
     }
-    earlier = List.copyOf(found.values());
+    earlier = List.copyOf(found);
     return highest;
   }
 
   @Override
   public OptionalLong lastEarlierInstance(LeaseName name) {
-    // One of an earlier map may have a higher number. It signs nothing, since it sees the later
-    // map.
     return earlier.stream()
-        .filter(e -> e.map().shardOf(name) == e.shard())
-        .max(ORDER)
-        .map(e -> OptionalLong.of(e.number()))
-        .orElse(OptionalLong.empty());
+        .filter(e -> e.shard().has(name))
+        .sorted(ORDER.reversed())
+        .mapToLong(Earlier::number)
+        .findFirst();
   }
 
   @Override
@@ -407,19 +351,16 @@ public final class StoreInstances implements InstanceRegistry {
     if (by == null) {
       return isLatest(); // clients of a cell leave that to the nodes that sign
     }
-    var name = new CeilingName(number, ceiling);
-    Path directory = store.layout().ceilings();
-    String file = statements.signedName(by, directory, name.toString());
-    publish(directory, file);
+    StoreCeilings.Published published = ceilings.publish(new CeilingName(number, ceiling), by);
     // Only now look for a later instance: one that took its number before this look will find the
     // ceiling, and fence it. Those of a later map begin when that is there.
     if (!isLatest()) {
       return false;
     }
-    old.published(new OldCeilings.Published(name, file));
+    ceilings.stands(published, shared);
     if (!tidied && !shared) {
       tidied = true;
-      lastWords.removeBefore(number);
+      ceilings.removeEarlier(published.ceiling(), shard);
     }
     return true;
   }
@@ -430,19 +371,16 @@ public final class StoreInstances implements InstanceRegistry {
     if (by == null || shared) {
       throw new IOException("an instance of several servers leaves no last words");
     }
-    lastWords.leave(number, words, by);
+    ceilings.leave(number, words, by);
   }
 
   @Override
   public Optional<byte[]> lastWords() throws IOException {
     Earlier last = earlier.stream().max(ORDER).orElse(null);
     // What it says is of all before it, too: of its own chain, and of earlier maps.
-    return last == null
-            || shared
-            || !last.map().equals(shard.map())
-            || last.shard() != shard.index()
+    return last == null || shared || !last.shard().equals(shard)
         ? Optional.empty()
-        : lastWords.of(last.number());
+        : ceilings.lastWords(last.number());
   }
 
   @Override
@@ -452,9 +390,9 @@ public final class StoreInstances implements InstanceRegistry {
     SigningKey by = key;
     if (by != null && now.lastMap() == map && now.highestNumber() < number) {
       // Somebody removed it. The next one that looks for numbers has to find it.
-      count(by);
+      now.count(number, by);
       now = look();
     }
-    return now.lastMap() == map && now.latest(map, shard.index()) <= number;
+    return now.lastMap() == map && now.highestNumber(shard) <= number;
   }
 }

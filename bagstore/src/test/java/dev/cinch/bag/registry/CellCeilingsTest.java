@@ -1,12 +1,13 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.FaultyFs;
-import dev.cinch.bag.layout.ServiceNames.CeilingName;
-import dev.cinch.bag.layout.ServiceNames.SignedName;
+import dev.cinch.bag.registry.ServiceNames.CeilingName;
+import dev.cinch.bag.registry.ServiceNames.SignedName;
 import dev.cinch.bag.storage.posix.PosixStore;
+import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Share;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;

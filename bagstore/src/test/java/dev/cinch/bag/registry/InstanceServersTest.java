@@ -1,14 +1,14 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
-import dev.cinch.bag.format.InstanceFile;
-import dev.cinch.bag.layout.ServiceNames.ServerEntry;
-import dev.cinch.bag.layout.ServiceNames.SignedName;
+import dev.cinch.bag.registry.ServiceNames.ServerEntry;
+import dev.cinch.bag.registry.ServiceNames.SignedName;
 import dev.cinch.bag.storage.posix.PosixStore;
+import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.Path;

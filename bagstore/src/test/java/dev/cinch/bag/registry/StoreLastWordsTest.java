@@ -1,4 +1,4 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.registry;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -8,8 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
-import dev.cinch.bag.layout.ServiceNames.WordsName;
+import dev.cinch.bag.registry.ServiceNames.WordsName;
 import dev.cinch.bag.storage.posix.PosixStore;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.witness.SigningKey;
@@ -114,7 +116,7 @@ final class StoreLastWordsTest {
   void l19_inACopyTheyDoNotCount() throws Exception {
     ended(Shard.WHOLE);
     Path words = file();
-    rig.time.advanceMs(StoreLastWords.MADE_WITHIN / 1_000_000 + 1);
+    rig.time.advanceMs(StoreCeilings.MADE_WITHIN / 1_000_000 + 1);
     replace(words, WORDS); // as rsync makes it, with whatever time of modification
     assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
   }
@@ -122,9 +124,9 @@ final class StoreLastWordsTest {
   @Test
   void l19_norDoThoseThatTheStorageMadeBeforeTheySayThatTheyWereLeft() throws Exception {
     ended(Shard.WHOLE);
-    rig.time.stepWallMs(-StoreLastWords.MADE_WITHIN / 1_000_000 - 1_000);
+    rig.time.stepWallMs(-StoreCeilings.MADE_WITHIN / 1_000_000 - 1_000);
     replace(file(), WORDS);
-    rig.time.stepWallMs(StoreLastWords.MADE_WITHIN / 1_000_000 + 1_000);
+    rig.time.stepWallMs(StoreCeilings.MADE_WITHIN / 1_000_000 + 1_000);
     assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
   }
 
@@ -173,7 +175,7 @@ final class StoreLastWordsTest {
   @Test
   void l19_ofAStoreThatIsACopyTheyAreRemoved() throws Exception {
     ended(Shard.WHOLE);
-    StoreLastWords.removeAll(store);
+    StoreCeilings.of(store).removeLastWords();
     assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
   }
 
@@ -188,7 +190,7 @@ final class StoreLastWordsTest {
   void l19_thoseThatNoKeySignedDoNotCount() throws Exception {
     StoreInstances first = begun(Shard.WHOLE);
     assertTrue(first.publishCeiling(100));
-    new StoreLastWords(store, new Statements(store)).leave(1, WORDS, SigningKey.generate());
+    StoreCeilings.of(store).leave(1, WORDS, SigningKey.generate());
     assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
     assertEquals(List.of(file()), StoreCeilings.of(store).strays());
   }

@@ -1,4 +1,4 @@
-package dev.cinch.bag.format;
+package dev.cinch.bag.registry;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 

@@ -1,0 +1,83 @@
+package dev.cinch.bag.registry;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage.Draft;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.lease.Revocation;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.function.Consumer;
+
+/** Revocations of leases as files in the store (rule L15). Not thread-safe. */
+@CheckReturnValue
+public final class StoreRevocations {
+  private StoreRevocations() {}
+
+  /**
+   * Keeps one, forced with its name.
+   *
+   * @return the one that stands: the first of this lease at this instance
+   */
+  static Revocation keep(StoreContext store, Revocation mine) throws IOException {
+    StoreLayout layout = store.layout();
+    store.storage().prepare(layout.revocations());
+    try (Draft draft = store.storage().draft(layout.revocations(), RevocationFile.encode(mine))) {
+      Revocation standing =
+          StoreEnds.standing(
+                  store,
+                  draft,
+                  place -> layout.revocation(mine.correlation(), mine.instance(), place),
+                  RevocationFile.MAX_BYTES,
+                  mine,
+                  (bytes, file) -> ofSame(RevocationFile.decode(bytes, file), mine, file))
+              .orElse(mine); // what stands there says nothing, and no safety rests on it
+      // Also if it was there: an earlier one may have failed.
+      store.storage().secure(layout.revocations());
+      return standing;
+    }
+  }
+
+  private static Revocation ofSame(Revocation found, Revocation mine, Path file)
+      throws DamagedException {
+    if (!found.isOf(mine)) {
+      throw new DamagedException(file, 0, "a revocation of this lease", "another's");
+    }
+    return found;
+  }
+
+  /**
+   * All that are kept, by their times.
+   *
+   * @param damaged told of each that can't be read, which is left out
+   */
+  public static List<Revocation> all(StoreContext store, Consumer<DamagedException> damaged)
+      throws IOException {
+    Path directory = store.layout().revocations();
+    var found = new ArrayList<Revocation>();
+    for (String name : store.storage().listIfThere(directory, Freshness.CACHED)) {
+      if (StoreLayout.isRevocation(name)) {
+        Path file = directory.resolve(name);
+        try {
+          found.add(
+              store
+                  .storage()
+                  .read(file, RevocationFile.MAX_BYTES, b -> RevocationFile.decode(b, file)));
+        } catch (NoSuchFileException e) {
+          // It was removed meanwhile.
+        } catch (DamagedException e) {
+          damaged.accept(e);
+        }
+      }
+    }
+    found.sort(
+        Comparator.comparingLong(Revocation::revokedAt).thenComparing(Revocation::correlation));
+    return found;
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.cinch.bag.registry;
+
+import org.jspecify.annotations.NullMarked;
