@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.View;
 import dev.cinch.bag.file.SegmentMarks;
 import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.file.SegmentVerifier;
@@ -96,24 +97,18 @@ final class LogBackup {
    * @throws BackupRefusedException if the copy is ahead, or of another history
    */
   void copy(Link tip) throws IOException {
-    while (true) {
-      floor = chain.floor(); // first: the checkpoint is not older than its own
-      checkpoint = chain.checkpoint();
-      if (checkpoint.isPresent() && checkpoint.get().number() > tip.record().number()) {
-        throw new OutdatedException();
-      }
-      try {
-        attempt(tip);
-        return;
-      } catch (BackupRefusedException e) {
-        throw e;
-      } catch (IOException e) {
-        if (chain.checkpoint().equals(checkpoint) && chain.floor().equals(floor)) {
-          throw e;
-        }
-        // It was retired, or expired, under our hands.
-      }
-    }
+    View unused =
+        View.read(
+            chain::line,
+            view -> {
+              floor = view.floor();
+              checkpoint = view.checkpoint();
+              if (view.checkpoint().isPresent() && view.firstRecord() > tip.record().number()) {
+                throw new OutdatedException();
+              }
+              attempt(tip);
+              return view;
+            });
   }
 
   /** The record was retired meanwhile, and what it needs with it: go on with a later one. */

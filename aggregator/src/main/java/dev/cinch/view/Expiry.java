@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.close.View;
 import dev.cinch.bag.file.SegmentMarks;
 import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.format.Checkpoint;
@@ -21,7 +22,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 
@@ -118,27 +118,18 @@ public final class Expiry {
     return line > 0 && segments.last(true).equals(OptionalLong.of(line));
   }
 
+  /** Once more where somebody else was faster, and what was looked at is gone. */
   private Plan go(Consumer<Path> each, boolean really) throws IOException {
-    while (true) {
-      long before = chain.floor().segment();
-      try {
-        return attempt(each, really);
-      } catch (IOException e) {
-        if (chain.floor().segment() <= before) {
-          throw e;
-        }
-        // Somebody else was faster, and what was looked at is gone.
-      }
-    }
+    return View.read(chain::line, view -> attempt(each, really, view));
   }
 
-  private Plan attempt(Consumer<Path> each, boolean really) throws IOException {
-    Optional<Checkpoint> checkpoint = chain.checkpoint();
-    Floor floor = segments.floor(checkpoint);
+  private Plan attempt(Consumer<Path> each, boolean really, View view) throws IOException {
+    segments.check(view, new SegmentMarks(log, view.checkpoint()));
+    Floor floor = view.floor();
     long cutoff = log.store().now() - keepNanos;
     long there = segments.last(true).orElse(floor.segment());
     long last = segments.lastThrough(floor.segment(), there, cutoff);
-    long line = checkpoint.map(Checkpoint::segment).orElse(0L);
+    long line = view.lastSegment();
     OptionalLong blocked =
         last > floor.segment() && last >= line
             ? OptionalLong.of(segments.header(last).to())
@@ -148,7 +139,7 @@ public final class Expiry {
     long kept = floor.messages();
     if (moves) {
       SegmentHeader h = segments.header(due);
-      floor = new Floor(log.id(), due, h.to(), h.lastRecord(), messages(floor, due, checkpoint));
+      floor = new Floor(log.id(), due, h.to(), h.lastRecord(), messages(floor, due, view));
       floor.precedes(segments.header(due + 1), log.layout().floor(due));
       if (really) {
         publish(floor);
@@ -167,9 +158,8 @@ public final class Expiry {
   }
 
   /** How many messages there were up to a segment, by what these say at their ends. */
-  private long messages(Floor before, long last, Optional<Checkpoint> checkpoint)
-      throws IOException {
-    var marks = new SegmentMarks(log, checkpoint);
+  private long messages(Floor before, long last, View view) throws IOException {
+    var marks = new SegmentMarks(log, view.checkpoint());
     long messages = before.messages();
     for (long number = before.segment() + 1; number <= last; number++) {
       try (SegmentReader segment = SegmentReader.open(log, number, marks)) {

@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.close.DataFileSweep;
 import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.close.View;
 import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.file.SegmentVerifier;
 import dev.cinch.bag.format.ChainPlace;
@@ -181,22 +182,11 @@ public final class Retention {
   private Optional<SegmentHeader> due() throws IOException {
     Optional<HorizonChain.Link> unused = chain.freshTip(); // nothing goes where that is damaged
     long cutoff = log.store().now() - retentionNanos;
-    while (true) {
-      Optional<Checkpoint> before = chain.checkpoint();
-      try {
-        return due(cutoff);
-      } catch (IOException e) {
-        if (chain.checkpoint().equals(before)) {
-          throw e;
-        }
-        LOG.debug("{}: {}; somebody else retires", log.layout().name(), e.toString());
-      }
-    }
+    return View.read(chain::line, view -> due(cutoff, view.lastSegment()));
   }
 
-  private Optional<SegmentHeader> due(long cutoff) throws IOException {
+  private Optional<SegmentHeader> due(long cutoff, long behind) throws IOException {
     long last = segments.last(true).orElse(0);
-    long behind = chain.checkpoint().map(Checkpoint::segment).orElse(0L);
     long low = segments.lastThrough(behind, last, cutoff);
     while (low < last && isEmpty(low + 1)) { // it holds nothing that anybody keeps
       low++;

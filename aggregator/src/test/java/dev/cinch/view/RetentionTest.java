@@ -104,7 +104,7 @@ class RetentionTest {
       var less = Altered.with(c, "segment", 1, "segments", c.segments().subList(0, 1));
       out.write(ByteBuffer.wrap(less.encode()));
     }
-    DamagedException e = assertThrows(DamagedException.class, () -> Lines.settled(log));
+    DamagedException e = assertThrows(DamagedException.class, () -> Lines.settled(open(rig)));
     assertTrue(String.valueOf(e.getMessage()).contains("a range up to " + c.to()), e.toString());
   }
 

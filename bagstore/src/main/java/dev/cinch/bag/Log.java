@@ -50,7 +50,7 @@ public final class Log {
    * read, the same for everyone and for ever.
    */
   public Messages messages(Instant from, Instant to) {
-    return new Messages(List.of(context), from, to, false);
+    return new Messages(List.of(this), from, to, false);
   }
 
   /**
@@ -58,7 +58,7 @@ public final class Log {
    * waits for. Nothing is settled unless somebody closes, as {@code cinch close} from cron does.
    */
   public Messages follow(Instant from) {
-    return new Messages(List.of(context), from, Instant.MAX, true);
+    return new Messages(List.of(this), from, Instant.MAX, true);
   }
 
   /**

@@ -1,12 +1,9 @@
 package dev.cinch.bag;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.StoredMessage;
 import dev.cinch.bag.read.ExpiredException;
-import dev.cinch.bag.read.MergedLogs;
-import dev.cinch.bag.store.LogContext;
-import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -14,7 +11,7 @@ import java.time.Instant;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
-import java.util.Optional;
+import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,8 +19,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The settled messages of a log in order, each once; of several logs those before the {@link #cut},
  * in the order of (timestamp, log's name, file, position). Opened by {@link Log#messages}, {@link
- * Log#follow}, {@link Store#messages} and {@link Store#follow}. Holds some thousands of messages in
- * memory at a time, and no file open between them.
+ * Log#follow}, {@link Store#messages} and {@link Store#follow}. Holds a block of each log in memory
+ * and at most 64 files open, until it ends or is closed.
  *
  * <p>What can't be read ends it with {@link UncheckedIOException}, whose cause is a {@link
  * dev.cinch.bag.format.DamagedException} where bytes are damaged, a {@link LogRemovedException}
@@ -36,31 +33,27 @@ import org.slf4j.LoggerFactory;
 public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Messages.class);
 
-  private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
-
   private final StoreContext store;
-  private final MergedLogs logs;
-  private final long to;
+  private final Following logs;
   private final boolean follow;
-  private MergedLogs.@Nullable Found next;
+  private final Semaphore reading = new Semaphore(1);
+  private @Nullable StoredMessage next;
   private boolean looked;
   private boolean ended;
   private volatile long cut = Long.MIN_VALUE;
   private volatile boolean closed;
 
-  Messages(List<LogContext> logs, Instant from, Instant to, boolean follow) {
-    this.store = logs.get(0).store();
-    this.to = nanos(to);
+  Messages(List<Log> logs, Instant from, Instant to, boolean follow) {
     this.follow = follow;
     this.logs =
-        new MergedLogs(
+        new Following(
             logs,
             nanos(from),
-            this.to,
+            nanos(to),
             false,
-            message -> true,
             (m, file, why) ->
                 LOG.warn("{}: the message at {} does not exist: {}", file, m.timestamp(), why));
+    this.store = logs.get(0).context().store();
   }
 
   private static long nanos(Instant time) {
@@ -87,12 +80,16 @@ public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
    */
   @Override
   public boolean hasNext() {
+    reading.acquireUninterruptibly();
     try {
       while (next == null && !ended && !closed) {
-        next = logs.next();
-        if (next == null && looked && (!follow || cut >= to)) {
+        Message message = logs.next();
+        if (message != null) {
+          next = copy(message);
+        } else if (looked && (!follow || logs.isOver())) {
           ended = true;
-        } else if (next == null) {
+          logs.end();
+        } else {
           look();
         }
       }
@@ -102,48 +99,61 @@ public final class Messages implements Iterator<StoredMessage>, AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       ended = true;
+    } finally {
+      if (ended || closed) {
+        closeFiles();
+      }
+      reading.release();
     }
     return next != null && !closed;
   }
 
   private void look() throws IOException, InterruptedException {
     if (looked) {
-      refuseTheEnd();
-      store.time().sleepNanos(Math.min(LONGEST_PAUSE_NANOS, store.settings().bucketWidthNanos()));
+      store.time().sleepNanos(logs.pauseNanos());
     }
     cut = logs.look();
     looked = true;
   }
 
-  /** Nothing comes to a log that was removed: whoever follows would wait for ever. */
-  private void refuseTheEnd() throws IOException {
-    for (LogName over : logs.over()) {
-      Optional<String> removed = new RemovedLogs(store).told(over);
-      if (removed.isPresent()) {
-        throw new LogRemovedException(removed.get());
-      }
-    }
+  private StoredMessage copy(Message m) {
+    return new StoredMessage(
+        logs.log(),
+        m.timestamp(),
+        m.file(),
+        m.position(),
+        m.payload(),
+        m.leases().stream().map(signed -> signed.witness().name()).toList());
   }
 
   @Override
   public StoredMessage next() {
-    MergedLogs.Found found = hasNext() ? next : null;
+    StoredMessage found = hasNext() ? next : null;
     if (found == null) {
       throw new NoSuchElementException("no more messages");
     }
     next = null;
-    return new StoredMessage(
-        found.log(),
-        found.timestamp(),
-        found.file(),
-        found.position(),
-        found.payload(),
-        found.leases().stream().map(signed -> signed.witness().name()).toList());
+    return found;
   }
 
   /** Ends it; a thread that waits for a message is told within a second that there is none. */
   @Override
   public void close() {
     closed = true;
+    if (reading.tryAcquire()) { // else the thread that reads closes them
+      try {
+        closeFiles();
+      } finally {
+        reading.release();
+      }
+    }
+  }
+
+  private void closeFiles() {
+    try {
+      logs.close();
+    } catch (IOException e) {
+      LOG.debug("not closed: {}", e.toString());
+    }
   }
 }

@@ -41,6 +41,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -267,7 +268,9 @@ public final class Store {
     }
     Id id = in.id("log");
     LogStorage storage = context.storage().log(layout, id);
-    return new Log(new LogContext(context, layout, id, in.number("created"), storage), timestamps);
+    return new Log(
+        new LogContext(context, layout, id, in.number("created"), storage, new AtomicReference<>()),
+        timestamps);
   }
 
   private static void removed(RemovedLogs removals, LogName name) throws IOException {
@@ -322,7 +325,7 @@ public final class Store {
    * @param logs of this store, each once; at least one
    */
   public Messages messages(List<Log> logs, Instant from, Instant to) {
-    return new Messages(contexts(logs), from, to, false);
+    return new Messages(logs, from, to, false);
   }
 
   /**
@@ -330,16 +333,7 @@ public final class Store {
    * are made later are not among them.
    */
   public Messages follow(List<Log> logs, Instant from) {
-    return new Messages(contexts(logs), from, Instant.MAX, true);
-  }
-
-  private static List<LogContext> contexts(List<Log> logs) {
-    List<LogContext> contexts = logs.stream().map(Log::context).toList();
-    if (logs.isEmpty()
-        || contexts.stream().map(c -> c.layout().name()).distinct().count() < logs.size()) {
-      throw new IllegalArgumentException("name at least one log, and each once");
-    }
-    return contexts;
+    return new Messages(logs, from, Instant.MAX, true);
   }
 
   /** Fences rest on this, so the listings must not come from a cache (rules N2 and N3). */

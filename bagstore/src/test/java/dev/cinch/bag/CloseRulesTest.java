@@ -159,6 +159,15 @@ class CloseRulesTest {
     assertEquals(end, e.offset());
     assertEquals("whole batches up to byte " + next + ", with 1 messages", e.expected());
     ledger.check(found);
+    // So is a reader that wants no more of that bucket.
+    var early =
+        assertThrows(
+            DamagedException.class,
+            () ->
+                bob()
+                    .reader()
+                    .settled(Long.MIN_VALUE, Long.MAX_VALUE, m -> false, (m, damaged, why) -> {}));
+    assertEquals(e.getMessage(), early.getMessage());
   }
 
   @Test

@@ -60,6 +60,14 @@ public final class ChainWalk {
     Optional<Link> unused = new ChainWalk(chain, tip, link, link.record().number(), null).next();
   }
 
+  /** The record below one, which names it (rule H2). */
+  public static Link below(HorizonChain chain, Link link) throws IOException {
+    long number = link.record().number() - 1;
+    Link below = chain.read(number);
+    place(below).precedes(link.record(), chain.path(number + 1), chain.path(number));
+    return below;
+  }
+
   /**
    * The next record.
    *

@@ -30,7 +30,7 @@ final class Checkpoints {
   }
 
   Optional<Checkpoint> last() throws IOException {
-    return last(Family.CHECKPOINT, this::read);
+    return last(Family.CHECKPOINT, this::remembered);
   }
 
   Floor floor() throws IOException {
@@ -66,6 +66,16 @@ final class Checkpoints {
     return family.last(log.documents(), log.layout(), Freshness.PERMITTED);
   }
 
+  private Checkpoint remembered(long number) throws IOException {
+    Checkpoint known = log.checkpoint().get();
+    if (known == null || known.number() != number) {
+      known = read(number);
+      log.checkpoint().set(known);
+    }
+    return known;
+  }
+
+  /** Reads one, whether it was read before or not. */
   Checkpoint read(long number) throws IOException {
     Path path = log.layout().checkpoint(number);
     return log.documents()

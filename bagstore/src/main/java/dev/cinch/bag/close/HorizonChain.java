@@ -354,65 +354,45 @@ public final class HorizonChain {
    * beside it.
    */
   public Optional<Link> settling(long time, Link tip) throws IOException {
-    return settling(time, tip, true);
+    return View.read(
+        this::line,
+        view -> {
+          if (time < view.retired()) {
+            return Optional.empty();
+          }
+          Link found = search(time, tip, view.firstRecord());
+          ChainWalk.check(this, tip, found);
+          refuseRetired(found.record().number());
+          return Optional.of(found);
+        });
   }
 
-  /** As {@link #settling}, for who goes on from it with a {@link ChainWalk}, which checks. */
-  public OptionalLong numberSettling(long time, Link tip) throws IOException {
-    Optional<Link> found = settling(time, tip, false);
-    return found.isEmpty() ? OptionalLong.empty() : OptionalLong.of(found.get().record().number());
-  }
-
-  private Optional<Link> settling(long time, Link tip, boolean checked) throws IOException {
-    while (true) {
-      Optional<Checkpoint> checkpoint = checkpoint();
-      if (checkpoint.isPresent() && time < checkpoint.get().to()) {
-        return Optional.empty();
-      }
-      IOException failure = null;
-      try {
-        Optional<Link> found = search(time, tip, checkpoint.map(Checkpoint::number).orElse(1L));
-        if (found.isPresent()) {
-          if (checked) {
-            ChainWalk.check(this, tip, found.get());
-          }
-          if (!retired(found.get().record().number())) {
-            return found;
-          }
-        }
-      } catch (IOException e) { // of what was retired meanwhile, it or the one before it
-        failure = e;
-      }
-      if (checkpoint().equals(checkpoint)) {
-        if (failure != null) {
-          throw failure;
-        }
-        throw new DamagedException(
-            log.layout().records(), 0, "a record that settles the time " + time, "none");
-      }
+  /** Refuses to go on by records from a number on, if a checkpoint stands above that (rule R2). */
+  public void refuseRetired(long number) throws IOException {
+    if (retired(number)) {
+      throw new DamagedException(
+          path(Math.max(1, number)), 0, "a record that counts", "one that is retired");
     }
   }
 
-  private Optional<Link> search(long time, Link tip, long first) throws IOException {
+  /**
+   * The record that settles a time, not checked against those beside it, nor whether it was retired
+   * meanwhile.
+   *
+   * @param time before the {@code to} of the tip
+   * @param first the first record that counts
+   */
+  public Link search(long time, Link tip, long first) throws IOException {
     if (tip.record().settles(time)) {
-      return Optional.of(tip);
+      return tip;
     }
     long low = first;
     long high = tip.record().number() - 1;
     while (low <= high) {
       long middle = (low + high) >>> 1;
-      Link link;
-      try {
-        link = readKept(middle);
-      } catch (IOException e) {
-        if (!retired(middle)) {
-          throw e;
-        }
-        low = middle + 1; // retired meanwhile
-        continue;
-      }
+      Link link = readKept(middle);
       if (link.record().settles(time)) {
-        return Optional.of(link);
+        return link;
       }
       if (time < link.record().from()) {
         high = middle - 1;
@@ -420,7 +400,26 @@ public final class HorizonChain {
         low = middle + 1;
       }
     }
-    return Optional.empty();
+    throw noneSettles(time);
+  }
+
+  /** What is wrong where the records leave out a time. */
+  public DamagedException noneSettles(long time) {
+    Path path = log.layout().records();
+    return new DamagedException(path, 0, "a record that settles the time " + time, "none");
+  }
+
+  /** A look at the log, its tip as fresh as {@link #freshTip} and its like. */
+  public View view(Freshness freshness) throws IOException {
+    Optional<Link> tip = tip(freshness);
+    Floor floor = floor(); // first: the checkpoint is not older than its own
+    return new View(tip, checkpoint(), floor);
+  }
+
+  /** A look without the tip: how far the log is retired, and how far it expired. */
+  public View line() throws IOException {
+    Floor floor = floor();
+    return new View(Optional.empty(), checkpoint(), floor);
   }
 
   /**

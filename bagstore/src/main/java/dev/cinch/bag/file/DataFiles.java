@@ -1,6 +1,7 @@
 package dev.cinch.bag.file;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.format.FrameCodec;
@@ -15,14 +16,12 @@ import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
-import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * thread-safe.
  */
 @CheckReturnValue
-public final class DataFiles implements Closeable {
+public final class DataFiles implements Evidence.Source {
   private final LogContext log;
   private final Bucket bucket;
   private final WitnessVerifier keys;
@@ -176,12 +175,21 @@ public final class DataFiles implements Closeable {
     }
   }
 
-  /** The next message of all that were added, in order; empty at the end. */
-  public Optional<DataFileCursor> next() throws IOException {
-    if (merge == null) {
-      merge = new Merge(cursors);
+  /** The next message of all that were added, in order. */
+  @Override
+  public @Nullable DataFileCursor pull() throws IOException {
+    Merge all = merge;
+    if (all == null) {
+      all = new Merge(cursors);
+      merge = all;
     }
-    return Optional.ofNullable(merge.next());
+    return all.next();
+  }
+
+  /** Nobody has closed the bucket, so nothing is lost yet. */
+  @Override
+  public List<DamagedException> lost() {
+    return List.of();
   }
 
   /**
@@ -192,8 +200,7 @@ public final class DataFiles implements Closeable {
   public void feed(SegmentEncoder out, int count) throws IOException {
     var known = new LeaseSet[count];
     var numbers = new int[count];
-    for (Optional<DataFileCursor> m = next(); m.isPresent(); m = next()) {
-      DataFileCursor message = m.get();
+    for (DataFileCursor message = pull(); message != null; message = pull()) {
       LeaseSet set = message.leaseSet();
       if (set == null) {
         numbers[message.tag] = 0;

@@ -1,6 +1,9 @@
 package dev.cinch.bag.file;
 
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Message;
+import java.io.Closeable;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -21,4 +24,13 @@ public interface Evidence extends Message {
 
   /** Its witnesses as they stood in the data file, valid or not; empty if under no lease. */
   List<byte[]> signedLeases();
+
+  /** Gives the messages of one bucket or settled file, in order. Not thread-safe. */
+  interface Source extends Closeable {
+    /** The next one, valid until the call after it; null at the end. */
+    @Nullable Evidence pull() throws IOException;
+
+    /** What was lost of what it came to, when its bucket was closed (rule C4). */
+    List<DamagedException> lost();
+  }
 }

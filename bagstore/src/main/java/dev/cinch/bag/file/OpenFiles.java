@@ -73,6 +73,14 @@ public final class OpenFiles {
     }
   }
 
+  /** Closes all that are open, where nothing is read for a while. */
+  public void closeAll() throws IOException {
+    for (Stored in : open.values()) {
+      in.close();
+    }
+    open.clear();
+  }
+
   /** Notes what a cursor holds now, and has those forget theirs that were used longest ago. */
   void holds(DataFileCursor cursor, int now) {
     Integer before = held.put(cursor, now);

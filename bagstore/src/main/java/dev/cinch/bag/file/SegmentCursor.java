@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * before its range.
  */
 @CheckReturnValue
-public final class SegmentCursor extends Cursor {
+public final class SegmentCursor extends Cursor implements Evidence.Source {
   private final SegmentReader segment;
   private final Keys counting;
   private final SegmentIndex index;
@@ -97,6 +97,22 @@ public final class SegmentCursor extends Cursor {
         return true;
       }
     }
+  }
+
+  @Override
+  public @Nullable Evidence pull() throws IOException {
+    return next() ? this : null;
+  }
+
+  /** See {@link SegmentReader#share}. */
+  public void share(OpenFiles files) throws IOException {
+    segment.share(files);
+  }
+
+  /** Closes the file that it walks. */
+  @Override
+  public void close() throws IOException {
+    segment.close();
   }
 
   /** Goes to the next messages block, through the blocks before it; false if there is none. */

@@ -8,6 +8,7 @@ import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentContent;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.format.SegmentIndex;
+import dev.cinch.bag.format.SegmentMessages;
 import dev.cinch.bag.format.SegmentTrailer;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
@@ -37,7 +38,7 @@ import org.jspecify.annotations.Nullable;
 public final class SegmentReader implements Closeable {
   private final LogContext log;
   private final Path path;
-  private final Stored in;
+  private Stored in;
   private final long size;
   private final SegmentHeader header;
   private final int seed;
@@ -376,6 +377,24 @@ public final class SegmentReader implements Closeable {
       throw new DamagedException(path, index.offset(i), "the bucket " + index.time(i), "" + first);
     }
     return bucket;
+  }
+
+  /** How many messages a block has before a time; 0 if it is another one. */
+  public long messages(int i, long to) throws IOException {
+    if (index.kind(i) != SegmentBlock.MESSAGES || index.time(i) >= to) {
+      return 0;
+    }
+    var block = new SegmentMessages(block(i), path, index.offset(i));
+    long messages = 0;
+    while (block.next() && block.timestamp() < to) {
+      messages++;
+    }
+    return messages;
+  }
+
+  /** Has its file closed while others of these are read, and opened again when its turn comes. */
+  public void share(OpenFiles files) throws IOException {
+    in = files.file(() -> open(log, path, Freshness.CACHED), in);
   }
 
   /** The messages with timestamps in {@code [from, to)}, in order, all that there are. */

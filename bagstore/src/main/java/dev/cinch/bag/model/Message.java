@@ -6,8 +6,8 @@ import java.io.OutputStream;
 import java.util.List;
 
 /**
- * A message as a reader meets it. Valid only during the call that hands it over: the same object is
- * used for the next message, so that reading allocates nothing a message. Copy what you keep.
+ * A message as a reader meets it. Valid until the reader goes on: the same object is used for the
+ * next message, so that reading allocates nothing a message. Copy what you keep.
  */
 public interface Message {
   /** Nanoseconds since the Unix epoch; first part of its place in the order. */

@@ -1,103 +1,88 @@
 package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Locks;
+import dev.cinch.bag.close.View;
 import dev.cinch.bag.file.SegmentMarks;
 import dev.cinch.bag.file.SegmentReader;
-import dev.cinch.bag.format.ChainPlace;
-import dev.cinch.bag.format.Checkpoint;
-import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.format.SegmentBlock;
-import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.util.List;
-import java.util.Optional;
 
 /**
- * Counts settled messages without reading any: behind the checkpoint by the ends of segments, which
- * it names by digest, and after it by locks, which records name so. Counts those that no lease
- * permits. Whoever reads on from what it finds checks what it reads. Thread-safe.
+ * Counts settled messages from the end, by the ends of settled files, which the checkpoint and
+ * records name by digest, and in the last one by blocks. Counts those that no lease permits.
+ * Whoever reads on from what it finds checks what it reads. Used once, by one thread.
  */
 @CheckReturnValue
 final class Counts {
   private final LogContext log;
   private final HorizonChain chain;
-  private final Locks locks;
+  private final View view;
+  private final long to;
+  private long left;
+  private long start;
 
-  Counts(LogContext log, HorizonChain chain) {
+  /**
+   * @param view one with a tip
+   * @param to the end of the range, nanoseconds since the Unix epoch
+   * @param wanted how many there are to be, above 0
+   */
+  Counts(LogContext log, HorizonChain chain, View view, long to, long wanted) {
     this.log = log;
     this.chain = chain;
-    this.locks = new Locks(log);
+    this.view = view;
+    this.to = to;
+    this.left = wanted;
   }
 
   /**
-   * The start of a bucket from which on there are as many before the end of a range; {@link
-   * Long#MIN_VALUE} if the log has fewer. Counts once more where something was retired meanwhile,
-   * so that segments have it; or expired.
+   * A time from which on there are as many before the end of the range, or some more; {@link
+   * Long#MIN_VALUE} if the log has fewer.
    */
-  long startOfLast(long wanted, long to, Link tip) throws IOException {
-    while (true) {
-      Optional<Checkpoint> checkpoint = chain.checkpoint();
-      Floor floor = chain.floor();
-      try {
-        return startOfLast(wanted, to, tip, checkpoint);
-      } catch (IOException e) {
-        if (chain.checkpoint().equals(checkpoint) && chain.floor().equals(floor)) {
-          throw e;
-        }
-      }
-    }
-  }
-
-  private long startOfLast(long wanted, long to, Link tip, Optional<Checkpoint> checkpoint)
-      throws IOException {
-    Floor floor = new Segments(log).floor(checkpoint);
-    long line = checkpoint.map(Checkpoint::number).orElse(0L);
-    long found = 0;
-    Link above = tip;
-    for (long number = tip.record().number(); number > line; number--) {
-      Link link = number == tip.record().number() ? tip : chain.read(number);
-      if (link != tip) { // each names the one below it (rule H2)
-        ChainPlace.of(link.record(), link.digest())
-            .precedes(above.record(), chain.path(number + 1), chain.path(number));
-      }
-      above = link;
+  long start() throws IOException {
+    var marks = new SegmentMarks(log, view.checkpoint());
+    new Segments(log).check(view, marks);
+    var locks = new Locks(log);
+    long line = view.checkpoint().isPresent() ? view.firstRecord() : 0;
+    Link link = view.tip().orElseThrow();
+    while (link.record().number() > line) {
       List<ClosedBucket> buckets = link.record().buckets();
       for (int i = buckets.size() - 1; i >= 0; i--) {
-        if (buckets.get(i).start() + log.bucketWidth() <= to) {
-          found += locks.readListed(buckets.get(i)).messages();
-          if (found >= wanted) {
-            return buckets.get(i).start();
-          }
+        if (buckets.get(i).start() < to && isIn(locks.open(buckets.get(i)))) {
+          return start;
         }
       }
+      if (link.record().number() == 1) {
+        return Long.MIN_VALUE;
+      }
+      link = ChainWalk.below(chain, link);
     }
-    var marks = new SegmentMarks(log, checkpoint);
-    long last = checkpoint.map(Checkpoint::segment).orElse(0L);
-    for (long number = last; number > floor.segment(); number--) {
-      try (SegmentReader segment = SegmentReader.open(log, number, marks)) {
-        long messages = segment.trailer().messages();
-        if (segment.header().to() <= to && found + messages < wanted) {
-          found += messages;
-          continue;
-        }
-        for (int i = segment.index().size() - 1; i >= 0; i--) {
-          if (segment.index().kind(i) == SegmentBlock.BUCKET) {
-            SegmentBucket bucket = segment.bucketAt(i);
-            if (bucket.start() + log.bucketWidth() <= to) {
-              found += bucket.messages();
-              if (found >= wanted) {
-                return bucket.start();
-              }
-            }
-          }
-        }
+    for (long number = view.lastSegment(); number > view.floor().segment(); number--) {
+      if (isIn(SegmentReader.open(log, number, marks))) {
+        return start;
       }
     }
     return Long.MIN_VALUE;
+  }
+
+  /** Whether a file has the first of those that are left; else it has some. */
+  private boolean isIn(SegmentReader file) throws IOException {
+    try (file) {
+      long messages = file.trailer().messages();
+      if (file.header().to() <= to && messages < left) {
+        left -= messages;
+        return false;
+      }
+      for (int i = file.index().size() - 1; i >= 0 && left > 0; i--) {
+        left -= file.messages(i, to);
+        start = file.index().time(i);
+      }
+      return left <= 0;
+    }
   }
 }

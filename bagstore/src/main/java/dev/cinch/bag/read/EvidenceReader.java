@@ -23,6 +23,7 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
+import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -42,7 +43,6 @@ import org.jspecify.annotations.Nullable;
 public final class EvidenceReader {
   private final LogContext log;
   private final HorizonChain chain;
-  private final LogReader reader;
   private final Locks locks;
   private final Sink sink;
   private CountingKeys keys;
@@ -70,7 +70,6 @@ public final class EvidenceReader {
   public EvidenceReader(LogContext log, Sink sink) {
     this.log = log;
     this.chain = new HorizonChain(log);
-    this.reader = new LogReader(log);
     this.locks = new Locks(log);
     this.sink = sink;
     this.keys = CountingKeys.ofStore(log.store());
@@ -206,7 +205,7 @@ public final class EvidenceReader {
     }
     var marks = new SegmentMarks(log, checkpoint);
     SortedSet<Long> listed = new Segments(log).listed();
-    boolean unused = expired(checkpoint.get(), marks);
+    boolean unused = expired();
     while (segment < checkpoint.get().segment()) {
       segment++;
       boolean known = !unknown;
@@ -223,7 +222,7 @@ public final class EvidenceReader {
           messages(in.messages(from, Long.MAX_VALUE, keys), 0);
         }
       } catch (IOException e) {
-        if (expired(checkpoint.get(), marks)) {
+        if (expired()) {
           continue;
         }
         if (!(e instanceof DamagedException damaged)) {
@@ -241,9 +240,9 @@ public final class EvidenceReader {
   }
 
   /** Whether the segment that is read expired, as of now; goes on behind what did. */
-  private boolean expired(Checkpoint checkpoint, SegmentMarks marks) throws IOException {
+  private boolean expired() throws IOException {
     try {
-      Floor floor = new Segments(log).floor(checkpoint.segment(), marks);
+      Floor floor = new Segments(log).floor();
       if (floor.isNone() || floor.segment() < segment) {
         return false;
       }
@@ -297,7 +296,11 @@ public final class EvidenceReader {
     long done = 0;
     try (SegmentReader lock = locks.open(listed, began)) {
       SegmentCursor m =
-          lock.messages(Long.MIN_VALUE, Long.MAX_VALUE, reader.verifier(record, keys), true);
+          lock.messages(
+              Long.MIN_VALUE,
+              Long.MAX_VALUE,
+              new WitnessVerifier(keys.counted(record, chain.path(record.number()))),
+              true);
       while (m.next()) {
         sink.message(m, record.from());
         done++;
@@ -307,7 +310,7 @@ public final class EvidenceReader {
       var bucket = new Bucket(listed.start(), log.bucketWidth());
       Optional<Checkpoint> checkpoint = chain.checkpoint();
       if (checkpoint.isPresent() && bucket.end() <= checkpoint.get().to()) {
-        retired(bucket, checkpoint.get(), done);
+        retired(bucket, done);
       } else if (e instanceof DamagedException damaged) {
         sink.damaged(damaged);
       } else {
@@ -319,8 +322,8 @@ public final class EvidenceReader {
   }
 
   /** Reads on in a segment where the bucket went under our hands: the order is the same. */
-  private void retired(Bucket bucket, Checkpoint checkpoint, long done) throws IOException {
-    try (SegmentReader in = new Segments(log).covering(bucket, checkpoint)) {
+  private void retired(Bucket bucket, long done) throws IOException {
+    try (SegmentReader in = new Segments(log).covering(bucket)) {
       messages(in.messages(bucket.start(), bucket.end(), keys), done);
     } catch (DamagedException e) {
       if (new HorizonChain(log).floor().to() < bucket.end()) { // else it expired

@@ -2,29 +2,14 @@ package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
-import dev.cinch.bag.close.HorizonChain.Link;
-import dev.cinch.bag.close.Locks;
-import dev.cinch.bag.close.UnrecordedLocks;
-import dev.cinch.bag.file.SegmentReader;
-import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.close.View;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.HorizonRecord;
-import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Message;
-import dev.cinch.bag.store.CountingKeys;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
-import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Optional;
-import java.util.OptionalLong;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reads a log in order: the settled part, the same for everyone and for ever, or also what is not
@@ -33,26 +18,12 @@ import org.jspecify.annotations.Nullable;
  */
 @CheckReturnValue
 public final class LogReader {
-  /**
-   * How many records are read before one look at the checkpoints, and how many of their buckets.
-   */
-  private static final int READ_AHEAD_RECORDS = 64;
-
-  private static final int READ_AHEAD_BUCKETS = 2_000;
-
   private final LogContext log;
   private final HorizonChain chain;
-  private final OpenBuckets buckets;
-  private final Locks locks;
-  private final Segments segments;
-  private volatile @Nullable Judge judge;
 
   public LogReader(LogContext log) {
     this.log = log;
     this.chain = new HorizonChain(log);
-    this.buckets = new OpenBuckets(log);
-    this.locks = new Locks(log);
-    this.segments = new Segments(log);
   }
 
   /** Why a message does not exist that was written without a lease. */
@@ -87,8 +58,8 @@ public final class LogReader {
   @CanIgnoreReturnValue
   public long settled(long from, long to, boolean fresh, MessageSink sink, Objection objection)
       throws IOException {
-    return unlessReplaced(
-        () -> settled(fresh ? chain.freshTip() : chain.knownTip(), from, to, sink, objection));
+    Freshness freshness = fresh ? Freshness.CERTAIN : Freshness.CACHED;
+    return read(new LogCursor(log, from, to, freshness, false, objection), sink).settled();
   }
 
   /**
@@ -99,20 +70,27 @@ public final class LogReader {
   @CanIgnoreReturnValue
   public long settled(long from, long to, MessageSink sink, Objection objection)
       throws IOException {
-    return unlessReplaced(() -> settled(chain.permittedTip(), from, to, sink, objection));
+    return read(cursor(from, to, false, objection), sink).settled();
   }
 
-  @FunctionalInterface
-  private interface Read {
-    long run() throws IOException;
-  }
-
-  private long unlessReplaced(Read read) throws IOException {
-    try {
-      return read.run();
-    } catch (DamagedException | NoSuchFileException e) {
-      throw log.unlessReplaced(e);
+  private static LogCursor read(LogCursor messages, MessageSink sink) throws IOException {
+    try (messages) {
+      messages.look();
+      boolean more = true;
+      for (Message m = messages.next(); more && m != null; m = more ? messages.next() : null) {
+        more = sink.accept(m);
+      }
+      messages.end();
+      return messages;
     }
+  }
+
+  /**
+   * The same messages as {@link #settled(long, long, MessageSink, Objection)} or {@link #live}, one
+   * at a time; to be closed.
+   */
+  public LogCursor cursor(long from, long to, boolean live, Objection objection) {
+    return new LogCursor(log, from, to, Freshness.PERMITTED, live, objection);
   }
 
   /** The time through which the log is settled, as fresh as this user may look. */
@@ -121,31 +99,19 @@ public final class LogReader {
   }
 
   /**
-   * A time from which on there are as many settled messages before {@code to}, found by counts and
-   * without reading messages. Messages that no valid lease permits count.
+   * A time from which on there are as many settled messages before {@code to}, or some more, found
+   * from the end. Messages that no valid lease permits count.
    *
    * @param messages above 0
-   * @return the start of a bucket; {@link Long#MIN_VALUE} if there are fewer
+   * @return {@link Long#MIN_VALUE} if there are fewer
    */
   public long startOfLast(long messages, long to) throws IOException {
-    Optional<Link> tip = chain.permittedTip();
-    return tip.isEmpty()
-        ? Long.MIN_VALUE
-        : new Counts(log, chain).startOfLast(messages, to, tip.get());
-  }
-
-  private long settled(
-      Optional<Link> tip, long from, long to, MessageSink sink, Objection objection)
-      throws IOException {
-    if (tip.isEmpty()) {
-      new UnrecordedLocks(log).refuseAny();
-      return Long.MIN_VALUE;
-    }
-    var delivery = new Delivery(log, from, to, sink, objection);
-    chain.durable(tip.get());
-    boolean unused = readSettled(tip.get(), from, to, delivery);
-    delivery.end();
-    return tip.get().record().to();
+    return View.read(
+        () -> chain.view(Freshness.PERMITTED),
+        view ->
+            view.tip().isEmpty()
+                ? Long.MIN_VALUE
+                : new Counts(log, chain, view, to, messages).start());
   }
 
   /**
@@ -153,147 +119,7 @@ public final class LogReader {
    * begins there, whatever it asks for; asked after a read, it tells what that may lack.
    */
   public long expired() throws IOException {
-    return segments.expired();
-  }
-
-  /** The keys that count for whoever goes by a record; a few that follow use one object. */
-  CountingKeys keys(Link tip) {
-    Judge known = judge;
-    if (known != null && known.tip().equals(tip)) {
-      return known.keys();
-    }
-    CountingKeys keys = new CountingKeys(log.store(), Optional.of(tip.record()));
-    judge = new Judge(tip, keys);
-    return keys;
-  }
-
-  private record Judge(Link tip, CountingKeys keys) {}
-
-  /**
-   * Reads from segments what lies behind a checkpoint, then from buckets; true if the sink wants
-   * more. Both give the same answer, so it does not matter when somebody retires what is being
-   * read.
-   */
-  boolean readSettled(Link tip, long from, long to, Delivery delivery) throws IOException {
-    long end = Math.min(to, tip.record().to());
-    long at = from;
-    long number = 0; // of the record that follows, once known
-    ChainWalk walk = null;
-    while (at < end) {
-      Optional<Checkpoint> checkpoint = chain.checkpoint();
-      if (checkpoint.isPresent() && at < checkpoint.get().to()) {
-        long retired = Math.min(end, checkpoint.get().to());
-        if (!segments.read(at, retired, checkpoint.get(), keys(tip), delivery)) {
-          return false;
-        }
-        at = retired;
-        number = checkpoint.get().number() + 1;
-        walk = null;
-        continue;
-      }
-      if (number == 0 && at == Long.MIN_VALUE) {
-        number = 1;
-      } else if (number == 0) {
-        OptionalLong settling = chain.numberSettling(at, tip);
-        if (settling.isEmpty()) {
-          continue; // retired meanwhile
-        }
-        number = settling.getAsLong();
-      }
-      if (walk == null) {
-        walk = new ChainWalk(chain, tip, number);
-      }
-      List<HorizonRecord> records = records(walk, number, end);
-      if (records.isEmpty() && !retiredAfter(at)) {
-        throw noneSettles(at);
-      }
-      for (HorizonRecord record : records) {
-        if (!record.settles(at)) {
-          throw noneSettles(at);
-        }
-        if (!readRecord(record, keys(tip), delivery, at, end)) {
-          return false;
-        }
-        at = record.to();
-        number = record.number() + 1;
-      }
-    }
-    return true;
-  }
-
-  private DamagedException noneSettles(long time) {
-    Path path = log.layout().records();
-    return new DamagedException(path, 0, "a record that goes on from " + time, "none");
-  }
-
-  /** Whether the checkpoint has moved past a time. */
-  boolean retiredAfter(long time) throws IOException {
-    return chain.checkpoint().filter(c -> c.to() > time).isPresent();
-  }
-
-  /**
-   * The next records, each checked against those beside it, none of which is retired; empty if some
-   * of them are. One look at the checkpoints, after reading them, serves all (rule R2), and the one
-   * before the first of them, too.
-   */
-  private List<HorizonRecord> records(ChainWalk walk, long first, long end) throws IOException {
-    var records = new ArrayList<HorizonRecord>();
-    int buckets = 0;
-    IOException failure = null;
-    try {
-      while (records.size() < READ_AHEAD_RECORDS && buckets < READ_AHEAD_BUCKETS) {
-        Optional<Link> link = walk.next();
-        if (link.isEmpty()) {
-          break;
-        }
-        HorizonRecord record = link.get().record();
-        records.add(record);
-        buckets += record.buckets().size();
-        if (record.to() >= end) {
-          break;
-        }
-      }
-    } catch (IOException e) { // of a file that is removed: none, a stale handle, or another's bytes
-      failure = e;
-    }
-    Optional<Checkpoint> checkpoint = chain.checkpoint();
-    if (checkpoint.isPresent() && checkpoint.get().number() >= first) {
-      return List.of();
-    }
-    if (failure != null) {
-      throw failure;
-    }
-    return records;
-  }
-
-  private boolean readRecord(
-      HorizonRecord record, CountingKeys counting, Delivery delivery, long from, long end)
-      throws IOException {
-    WitnessVerifier keys = null;
-    for (ClosedBucket b : record.buckets()) {
-      var bucket = new Bucket(b.start(), log.bucketWidth());
-      if (bucket.end() <= from || bucket.start() >= end) {
-        continue;
-      }
-      if (keys == null) {
-        keys = verifier(record, counting);
-      }
-      boolean more;
-      try (SegmentReader lock = locks.open(b)) {
-        more = delivery.acceptAll(lock.messages(from, end, keys, true));
-      } catch (IOException e) {
-        Optional<Checkpoint> checkpoint = chain.checkpoint();
-        if (delivery.sinkFailed() || checkpoint.isEmpty() || checkpoint.get().to() < bucket.end()) {
-          throw e;
-        }
-        delivery.again(); // retired under our hands
-        more = segments.read(bucket.start(), bucket.end(), checkpoint.get(), counting, delivery);
-      }
-      if (!more) {
-        return false;
-      }
-    }
-    return true;
+    return new Segments(log).expired();
   }
 
   /**
@@ -311,11 +137,6 @@ public final class LogReader {
    */
   @CanIgnoreReturnValue
   public long live(long from, long to, MessageSink sink, Objection objection) throws IOException {
-    var delivery = new Delivery(log, from, to, sink, objection);
-    return unlessReplaced(new LiveRead(log, this, chain, buckets, to, delivery)::run);
-  }
-
-  WitnessVerifier verifier(HorizonRecord record, CountingKeys keys) throws IOException {
-    return new WitnessVerifier(keys.counted(record, log.layout().record(record.number())));
+    return read(cursor(from, to, true, objection), sink).whole();
   }
 }

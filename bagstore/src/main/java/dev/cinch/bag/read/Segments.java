@@ -2,6 +2,7 @@ package dev.cinch.bag.read;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
+import dev.cinch.bag.close.View;
 import dev.cinch.bag.file.SegmentMarks;
 import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.format.Checkpoint;
@@ -12,7 +13,6 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -29,9 +29,11 @@ import java.util.TreeSet;
 @CheckReturnValue
 public final class Segments {
   private final LogContext log;
+  private final HorizonChain chain;
 
   public Segments(LogContext log) {
     this.log = log;
+    this.chain = new HorizonChain(log);
   }
 
   /**
@@ -75,20 +77,12 @@ public final class Segments {
    * @param fresh as for {@link #last}; false: as fresh as this user may look
    */
   public Optional<SegmentHeader> lastHeader(boolean fresh) throws IOException {
-    while (true) {
-      OptionalLong last = fresh ? last(true) : lastAsPermitted();
-      if (last.isEmpty()) {
-        return Optional.empty();
-      }
-      try {
-        return Optional.of(header(last.getAsLong()));
-      } catch (IOException e) {
-        if ((fresh ? last(true) : lastAsPermitted()).equals(last)) {
-          throw e;
-        }
-        // Others were published meanwhile, and that one expired.
-      }
-    }
+    return View.read(
+        chain::line,
+        view -> {
+          OptionalLong last = fresh ? last(true) : lastAsPermitted();
+          return last.isEmpty() ? Optional.empty() : Optional.of(header(last.getAsLong()));
+        });
   }
 
   public SegmentHeader header(long number) throws IOException {
@@ -135,8 +129,7 @@ public final class Segments {
    * Which one that is their headers tell; where they lead astray, all that was asked is looked at
    * as it is opened, which tells whose is wrong.
    */
-  private SegmentReader covering(long time, long first, long last, SegmentMarks marks)
-      throws IOException {
+  SegmentReader covering(long time, long first, long last, SegmentMarks marks) throws IOException {
     long number = search(time, first, last, n -> header(n, marks).to());
     SegmentReader found = SegmentReader.open(log, number, marks);
     SegmentHeader h = found.header();
@@ -161,26 +154,26 @@ public final class Segments {
     return SegmentReader.open(log, other, marks);
   }
 
-  private SegmentMarks marks(Checkpoint checkpoint) {
-    return new SegmentMarks(log, Optional.of(checkpoint));
-  }
-
   /**
    * What the lock of a retired bucket said.
    *
-   * @param checkpoint behind which it was retired
    * @return empty if the log settled without that bucket
    */
-  public Optional<SegmentBucket> bucket(Bucket bucket, Checkpoint checkpoint) throws IOException {
-    try (SegmentReader segment = covering(bucket, checkpoint)) {
+  public Optional<SegmentBucket> bucket(Bucket bucket) throws IOException {
+    try (SegmentReader segment = covering(bucket)) {
       return segment.bucket(bucket.start());
     }
   }
 
-  /** Opens the segment that covers a bucket, among those behind a checkpoint. */
-  SegmentReader covering(Bucket bucket, Checkpoint checkpoint) throws IOException {
-    SegmentMarks marks = marks(checkpoint);
-    Floor floor = floor(checkpoint.segment(), marks);
+  /** Opens the segment that covers a retired bucket, among those behind the checkpoint. */
+  SegmentReader covering(Bucket bucket) throws IOException {
+    return View.read(chain::line, view -> covering(bucket, view));
+  }
+
+  private SegmentReader covering(Bucket bucket, View view) throws IOException {
+    var marks = new SegmentMarks(log, view.checkpoint());
+    check(view, marks);
+    Floor floor = view.floor();
     if (bucket.start() < floor.to()) {
       throw new DamagedException(
           log.layout().segment(floor.segment()),
@@ -189,7 +182,7 @@ public final class Segments {
           "none: what was written before " + floor.to() + " expired");
     }
     SegmentReader segment =
-        covering(bucket.start(), floor.segment() + 1, checkpoint.segment(), marks);
+        covering(bucket.start(), floor.segment() + 1, view.lastSegment(), marks);
     SegmentHeader h = segment.header();
     if (bucket.start() < h.from() || bucket.end() > h.to()) {
       segment.close();
@@ -204,57 +197,42 @@ public final class Segments {
    * before it is not there, and that is no damage.
    */
   public long expired() throws IOException {
-    return floor(new HorizonChain(log).checkpoint()).to();
+    return floor().to();
+  }
+
+  /** The floor, checked against the first segment that is kept. */
+  public Floor floor() throws IOException {
+    return View.read(
+        chain::line,
+        view -> {
+          check(view, new SegmentMarks(log, view.checkpoint()));
+          return view.floor();
+        });
   }
 
   /**
-   * The floor, checked against the first segment that is kept.
+   * Checks a view's floor against the first segment that is kept.
    *
-   * @param checkpoint the last one
+   * @param marks those of its checkpoint
    */
-  public Floor floor(Optional<Checkpoint> checkpoint) throws IOException {
-    return floor(checkpoint.map(Checkpoint::segment).orElse(0L), new SegmentMarks(log, checkpoint));
-  }
-
-  /**
-   * As {@link #floor(Optional)}.
-   *
-   * @param last number of the last segment, which is kept
-   */
-  Floor floor(long last, SegmentMarks marks) throws IOException {
-    var chain = new HorizonChain(log);
-    Floor floor = chain.floor();
-    while (!floor.isNone()) {
-      Path path = log.layout().floor(floor.segment());
-      if (floor.segment() >= last && floor.segment() >= line()) {
-        throw new DamagedException(
-            path, 0, "a segment below " + Math.max(last, line()), "" + floor.segment());
-      }
-      try {
-        floor.precedes(header(floor.segment() + 1, marks), path);
-        checkMessages(floor, marks, path);
-        return floor;
-      } catch (IOException e) {
-        Floor now = chain.floor();
-        if (now.segment() <= floor.segment()) {
-          throw e;
-        }
-        floor = now; // that one expired meanwhile
-      }
+  public void check(View view, SegmentMarks marks) throws IOException {
+    Floor floor = view.floor();
+    if (floor.isNone()) {
+      return;
     }
-    return floor;
+    Path path = log.layout().floor(floor.segment());
+    if (floor.segment() >= view.lastSegment()) {
+      throw new DamagedException(
+          path, 0, "a segment below " + view.lastSegment(), "" + floor.segment());
+    }
+    floor.precedes(header(floor.segment() + 1, marks), path);
+    checkMessages(floor, marks, path);
   }
 
   /** The checkpoint says how many messages there were in what is gone. */
-  private void checkMessages(Floor floor, SegmentMarks marks, Path path) throws IOException {
+  private static void checkMessages(Floor floor, SegmentMarks marks, Path path)
+      throws DamagedException {
     OptionalLong counted = marks.messagesThrough(floor.segment());
-    if (counted.isEmpty()) { // it is of a later one
-      counted =
-          new HorizonChain(log)
-              .checkpoint()
-              .map(c -> c.messagesThrough(floor.segment()))
-              .orElse(counted);
-    }
     if (counted.isPresent() && counted.getAsLong() != floor.messages()) {
       throw new DamagedException(
           path,
@@ -266,54 +244,6 @@ public final class Segments {
 
   /** The last segment that a checkpoint covers, as of now. */
   private long line() throws IOException {
-    return new HorizonChain(log).checkpoint().map(Checkpoint::segment).orElse(0L);
-  }
-
-  /**
-   * Reads what the segments behind a checkpoint have in {@code [from, to)}.
-   *
-   * @return false if the sink wants no more
-   */
-  boolean read(long from, long to, Checkpoint checkpoint, CountingKeys keys, Delivery delivery)
-      throws IOException {
-    SegmentMarks marks = marks(checkpoint);
-    long last = checkpoint.segment();
-    Floor floor = floor(last, marks);
-    long at = from; // all before was delivered
-    long number = 0; // of the segment that ends there, once known
-    while (true) {
-      if (at < floor.to()) {
-        delivery.expired(floor);
-        at = floor.to();
-        number = floor.segment();
-      }
-      if (at >= to) {
-        return true;
-      }
-      if (number == last) {
-        Path path = log.layout().segment(last);
-        throw new DamagedException(path, 72, "a range up to " + to, "" + at);
-      }
-      try (SegmentReader segment =
-          number == 0
-              ? covering(at, floor.segment() + 1, last, marks)
-              : SegmentReader.open(log, number + 1, marks)) {
-        SegmentHeader h = segment.header();
-        if (number > 0 && h.from() != at || h.from() > at) {
-          throw new DamagedException(segment.path(), 72, "a range from " + at, "" + h.from());
-        }
-        if (!delivery.acceptAll(segment.messages(at, to, keys))) {
-          return false;
-        }
-        at = h.to();
-        number = h.number();
-      } catch (IOException e) {
-        Floor now = delivery.sinkFailed() ? floor : floor(last, marks);
-        if (now.to() <= at) {
-          throw e;
-        }
-        floor = now; // it expired under our hands
-      }
-    }
+    return chain.checkpoint().map(Checkpoint::segment).orElse(0L);
   }
 }

@@ -7,11 +7,11 @@ import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Intents;
 import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.UnrecordedLocks;
+import dev.cinch.bag.close.View;
 import dev.cinch.bag.file.DataFiles;
 import dev.cinch.bag.file.SegmentCursor;
 import dev.cinch.bag.file.SegmentMarks;
 import dev.cinch.bag.file.SegmentReader;
-import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentBlock;
@@ -73,22 +73,15 @@ public final class LogSurvey {
    * @throws dev.cinch.bag.format.DamagedException if what it has to read is damaged or missing
    */
   public LogStatus look(Progress progress) throws IOException {
-    while (true) {
-      Optional<Link> tip = chain.permittedTip();
-      if (tip.isEmpty()) {
-        new UnrecordedLocks(log).refuseAny();
-      }
-      long last = lastSegment();
-      try {
-        count(tip, last, progress);
-        return status(tip);
-      } catch (IOException e) {
-        if (lastSegment() == last) {
-          throw e;
-        }
-        // Buckets were retired meanwhile: a new segment has what was in them.
-      }
-    }
+    return View.read(
+        () -> chain.view(Freshness.PERMITTED),
+        view -> {
+          if (view.tip().isEmpty()) {
+            new UnrecordedLocks(log).refuseAny();
+          }
+          count(view, progress);
+          return status(view.tip());
+        });
   }
 
   /**
@@ -136,13 +129,11 @@ public final class LogSurvey {
         intent(settled));
   }
 
-  private long lastSegment() throws IOException {
-    return new Segments(log).lastAsPermitted().orElse(0);
-  }
-
   /** What segments have, and then what the locks behind them say. */
-  private void count(Optional<Link> tip, long last, Progress progress) throws IOException {
-    segments.countThrough(last); // also where it is the same: messages may have expired
+  private void count(View view, Progress progress) throws IOException {
+    Optional<Link> tip = view.tip();
+    long last = new Segments(log).lastAsPermitted().orElse(0);
+    segments.countThrough(last, view); // also where it is the same: messages may have expired
     if (last != countedSegments) {
       countedSegments = last;
       countedRecords = segments.lastRecord;
@@ -239,15 +230,15 @@ public final class LogSurvey {
     private long to = Long.MIN_VALUE;
 
     /** Adds those up to a number that were not counted yet. */
-    void countThrough(long number) throws IOException {
-      Optional<Checkpoint> checkpoint = new HorizonChain(log).checkpoint();
-      long line = checkpoint.map(Checkpoint::segment).orElse(0L);
-      if (checkpoint.map(Checkpoint::number).orElse(0L) != retired) {
-        retired = checkpoint.orElseThrow().number();
+    void countThrough(long number, View view) throws IOException {
+      long line = view.lastSegment();
+      if (view.checkpoint().isPresent() && view.firstRecord() != retired) {
+        retired = view.firstRecord();
         buckets.headMap(line, true).clear();
       }
-      var marks = new SegmentMarks(log, checkpoint);
-      Floor floor = new Segments(log).floor(checkpoint);
+      var marks = new SegmentMarks(log, view.checkpoint());
+      new Segments(log).check(view, marks);
+      Floor floor = view.floor();
       if (!floor.equals(expired)) { // begin again with what is kept
         expired = floor;
         counted = floor.segment();

@@ -1,10 +1,13 @@
 package dev.cinch.bag.store;
 
+import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.lease.Id;
 import java.io.IOException;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What everything that works on one log needs. Thread-safe.
@@ -14,9 +17,15 @@ import java.io.IOException;
  * @param id drawn at random when the log was made
  * @param created the filesystem's clock then
  * @param storage where its bags are
+ * @param checkpoint the last one that was read, so that each is decoded once: none ever changes
  */
 public record LogContext(
-    StoreContext store, LogLayout layout, Id id, long created, LogStorage storage) {
+    StoreContext store,
+    LogLayout layout,
+    Id id,
+    long created,
+    LogStorage storage,
+    AtomicReference<@Nullable Checkpoint> checkpoint) {
   /** The type of the envelope that a log's identity is. */
   public static final String IDENTITY = "log";
 

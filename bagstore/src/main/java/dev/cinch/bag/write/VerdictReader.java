@@ -2,14 +2,14 @@ package dev.cinch.bag.write;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonAdvance;
-import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.TooEarlyException;
-import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.close.View;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.storage.Patience;
@@ -162,35 +162,25 @@ final class VerdictReader {
 
   private Outcome read(Attempt.Unknown attempt) throws IOException, InterruptedException {
     Link tip = horizon.help(attempt.bucket());
-    HorizonChain chain = horizon.chain();
-    Optional<Link> settling = chain.settling(attempt.bucket().start(), tip);
-    Optional<Checkpoint> checkpoint = chain.checkpoint();
-    if (settling.isEmpty()
-        || checkpoint.isPresent() && checkpoint.get().to() >= attempt.bucket().end()) {
-      // Whatever stands in buckets and records there now may have been made again by others (R3).
-      return retired(attempt, checkpoint.orElseThrow());
-    }
-    Optional<ClosedBucket> listed = settling.get().record().bucket(attempt.bucket().start());
-    if (listed.isEmpty()) {
-      return verdict(attempt, Optional.empty(), "");
-    }
-    SegmentBucket bucket;
-    try {
-      bucket = locks.readListed(listed.get()).bucket();
-    } catch (DamagedException e) {
-      Optional<Checkpoint> line = chain.checkpoint();
-      if (line.isPresent() && line.get().to() >= attempt.bucket().end()) {
-        return retired(attempt, line.get());
-      }
-      throw e;
-    }
-    return verdict(attempt, Optional.of(bucket), "");
+    return View.read(horizon.chain()::line, view -> read(attempt, tip, view));
   }
 
-  /** The bucket is gone: the segment keeps what its lock said (rule R1). */
-  private Outcome retired(Attempt.Unknown attempt, Checkpoint checkpoint) throws IOException {
-    Optional<SegmentBucket> bucket = new Segments(log).bucket(attempt.bucket(), checkpoint);
-    return verdict(attempt, bucket, ", and retired");
+  private Outcome read(Attempt.Unknown attempt, Link tip, View view) throws IOException {
+    Bucket bucket = attempt.bucket();
+    Optional<Link> settling =
+        bucket.end() <= view.retired()
+            ? Optional.empty()
+            : horizon.chain().settling(bucket.start(), tip);
+    if (settling.isEmpty()) {
+      // Whatever stands in buckets and records there now may have been made again by others (R3);
+      // the segment keeps what its lock said (R1).
+      return verdict(attempt, new Segments(log).bucket(bucket), ", and retired");
+    }
+    Optional<ClosedBucket> listed = settling.get().record().bucket(bucket.start());
+    return verdict(
+        attempt,
+        listed.isEmpty() ? Optional.empty() : Optional.of(locks.readListed(listed.get()).bucket()),
+        "");
   }
 
   /**

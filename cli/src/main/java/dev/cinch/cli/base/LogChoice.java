@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.nio.file.PathMatcher;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.PatternSyntaxException;
 import picocli.CommandLine.Option;
@@ -53,10 +54,6 @@ public final class LogChoice {
     return !all && names.stream().distinct().count() == 1 && !names.get(0).pattern();
   }
 
-  public LogName one() {
-    return new LogName(names.get(0).text());
-  }
-
   /** Refuses a command line that names none. */
   public void check(boolean byLease) {
     if (all && !names.isEmpty()) {
@@ -69,19 +66,14 @@ public final class LogChoice {
 
   /** Opens them, in the order of their names. */
   public List<Log> open(Store store) throws IOException {
-    List<LogName> known = store.permittedLogs();
     var logs = new TreeMap<LogName, Log>();
-    var matched = new ArrayList<>(names.isEmpty() ? known : List.of());
     for (Chosen name : names) {
-      if (name.pattern()) {
-        PathMatcher matcher = Chosen.matcher(name.text());
-        known.stream().filter(n -> matcher.matches(Path.of(n.value()))).forEach(matched::add);
-      } else {
+      if (!name.pattern()) {
         var plain = new LogName(name.text());
         logs.put(plain, store.log(plain));
       }
     }
-    store.whole(matched).forEach(log -> logs.put(log.name(), log));
+    beside(store, logs.keySet()).forEach(log -> logs.put(log.name(), log));
     if (logs.isEmpty()) {
       throw new NotAStoreException(
           "no log of %s %s"
@@ -90,5 +82,23 @@ public final class LogChoice {
                   names.isEmpty() ? "was made yet" : "is called like " + names.get(0).text()));
     }
     return List.copyOf(logs.values());
+  }
+
+  /** Opens those that a pattern, or the wish for all, has beside some: they were made since. */
+  public List<Log> beside(Store store, Set<LogName> known) throws IOException {
+    List<PathMatcher> patterns =
+        names.stream().filter(Chosen::pattern).map(name -> Chosen.matcher(name.text())).toList();
+    if (patterns.isEmpty() && !names.isEmpty()) {
+      return List.of();
+    }
+    List<LogName> others =
+        store.permittedLogs().stream()
+            .filter(name -> !known.contains(name))
+            .filter(
+                name ->
+                    names.isEmpty()
+                        || patterns.stream().anyMatch(p -> p.matches(Path.of(name.value()))))
+            .toList();
+    return store.whole(others);
   }
 }

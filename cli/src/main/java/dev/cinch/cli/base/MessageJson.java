@@ -1,8 +1,8 @@
 package dev.cinch.cli.base;
 
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Message;
-import dev.cinch.bag.read.MergedLogs;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
@@ -10,18 +10,24 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Prints messages as JSON, one object a line. Not thread-safe. */
 public final class MessageJson implements MessageSink {
   private final JsonLines out;
+  private final @Nullable Supplier<LogName> log;
   private @Nullable DataFileName file;
   private String fileText = "";
   private @Nullable List<SignedWitness> leases;
   private String leasesText = "";
 
-  public MessageJson(Output out) {
+  /**
+   * @param log tells the log of each; null: they need not say
+   */
+  public MessageJson(Output out, @Nullable Supplier<LogName> log) {
     this.out = new JsonLines(out);
+    this.log = log;
   }
 
   @Override
@@ -36,8 +42,8 @@ public final class MessageJson implements MessageSink {
       leasesText = text(now);
     }
     out.object();
-    if (m instanceof MergedLogs.Found found) {
-      out.text("log", found.log().value());
+    if (log != null) {
+      out.text("log", log.get().value());
     }
     place(out, m.timestamp(), fileText, m.position())
         .flag("settled", m.settled())

@@ -1,10 +1,10 @@
 package dev.cinch.cli.read;
 
+import dev.cinch.bag.Following;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Message;
-import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
@@ -17,10 +17,10 @@ import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.cli.base.TimeRange;
 import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -105,7 +105,31 @@ public final class CatCommand implements Callable<Integer> {
       throw new Misuse("--end-mark is for --json");
     }
     Store opened = store.open();
-    return logs.isOne() ? one(opened) : several(opened);
+    List<Log> all = logs.open(opened);
+    chosen = lease.chosen(opened);
+    var ignored = new IgnoredMessages(io, NAME);
+    if (follow || !logs.isOne()) {
+      tellOfOld(all);
+    }
+    Log last = read(opened, all, ignored);
+    if (!follow && logs.isOne()) {
+      tellOfOld(all); // also of what expired meanwhile
+    }
+    if (!follow && ignored.none()) {
+      if (logs.isOne()) {
+        NothingThere.tell(io, NAME, last, range, live);
+      } else {
+        NothingThere.tell(io, NAME, all, last, range);
+      }
+    }
+    long expired = endMark && logs.isOne() ? last.reader().expired() : Long.MIN_VALUE;
+    return ended(ignored.end(), range.start() < expired ? expired : Long.MIN_VALUE);
+  }
+
+  private void tellOfOld(List<Log> all) throws IOException {
+    for (Log log : all) {
+      OldMessages.tell(log.reader(), range, io, NAME, logs.isOne() ? "" : log.name() + ": ");
+    }
   }
 
   /**
@@ -125,147 +149,76 @@ public final class CatCommand implements Callable<Integer> {
     return code;
   }
 
-  private int several(Store opened)
-      throws IOException, InterruptedException, LeaseUnavailableException {
-    List<Log> all = logs.open(opened);
-    chosen = lease.chosen(opened);
-    var ignored = new IgnoredMessages(io, NAME);
-    var progress = new Progress(io);
-    for (Log log : all) {
-      OldMessages.tell(log.reader(), range, io, NAME, log.name() + ": ");
-    }
-    try (Output out = io.output()) {
-      out.ifClosed(ExitCode.GOOD);
-      MessageSink sink = watched(progress, printing.sink(out, all.get(0).name()));
-      var merge = new SeveralLogs(all, sink, ignored, out, chosen::has);
-      if (follow) {
-        merge.follow(
-            start(), range.end(), range.from == null && !lease.last, waiting(opened, ignored));
-      } else {
-        Log last = merge.read(start(), range.end());
-        if (ignored.none()) {
-          NothingThere.tell(io, NAME, all, last, range);
-        }
-      }
-    }
-    progress.end();
-    return ended(ignored.end(), Long.MIN_VALUE);
-  }
-
-  /** Says at a terminal what a log is waited for, unless there was a message. */
-  private Follower.Waiting waiting(Store opened, IgnoredMessages messages) {
-    var wait = new LongWait(io, NAME, opened.context().time()::monotonicNanos);
-    return log -> {
-      if (messages.none()) {
-        wait.goesOn(() -> NothingThere.waits(log));
-      }
-    };
-  }
-
-  private int one(Store opened)
-      throws IOException, InterruptedException, LeaseUnavailableException {
-    Log target = opened.log(logs.one());
-    chosen = lease.chosen(opened);
-    var ignored = new IgnoredMessages(io, NAME);
-    var progress = new Progress(io);
-    try (Output out = io.output()) {
-      out.ifClosed(ExitCode.GOOD);
-      MessageSink sink = ignored.watched(watched(progress, chosen(sink(out, target))));
-      if (follow) {
-        OldMessages.tell(target.reader(), range, io, NAME, "");
-        follow(target, sink, ignored, out, waiting(opened, ignored));
-      } else {
-        read(target, sink, ignored);
-      }
-    }
-    progress.end();
-    if (!follow) {
-      OldMessages.tell(target.reader(), range, io, NAME, ""); // also of what expired meanwhile
-    }
-    if (!follow && ignored.none()) {
-      NothingThere.tell(io, NAME, target, range, live);
-    }
-    long expired = endMark ? target.reader().expired() : Long.MIN_VALUE;
-    return ended(ignored.end(), range.start() < expired ? expired : Long.MIN_VALUE);
-  }
-
-  private void read(Log target, MessageSink sink, LogReader.Objection ignored) throws IOException {
-    if (tail == null) {
-      long unused = read(target, start(), sink, ignored);
-    } else if (tail > 0) {
-      long unused = readTail(target, tail, sink, m -> {}, ignored);
-    }
-  }
-
-  private long read(Log target, long from, MessageSink sink, LogReader.Objection ignored)
-      throws IOException {
-    return live
-        ? target.reader().live(from, range.end(), sink, ignored)
-        : target.reader().settled(from, range.end(), sink, ignored);
-  }
-
   /**
-   * Prints the last messages.
+   * Prints them.
    *
-   * @param meeting told of all that were read, in order
-   * @return where to go on
+   * @return the log that is settled less far than the others
    */
-  private long readTail(
-      Log target,
-      int count,
-      MessageSink sink,
-      Consumer<Message> meeting,
-      LogReader.Objection ignored)
-      throws IOException {
-    LogReader reader = target.reader();
-    var last = new LastMessages(count);
-    long start = count == 0 ? reader.settledThrough() : reader.startOfLast(count, range.end());
-    long next =
-        read(
-            target,
-            Math.max(start(), start),
-            m -> {
-              meeting.accept(m);
-              return last.accept(m);
-            },
-            ignored);
-    last.to(sink);
-    return next;
+  private Log read(Store opened, List<Log> all, IgnoredMessages ignored)
+      throws IOException, InterruptedException {
+    var progress = new Progress(io);
+    try (Output out = io.output();
+        var messages = new Following(all, start(), range.end(), live, ignored)) {
+      out.ifClosed(ExitCode.GOOD);
+      MessageSink sink = watched(progress, printing.sink(out, messages::log, !logs.isOne()));
+      if (tail != null) {
+        messages.tail(tail);
+      } else if (follow && range.from == null && !lease.last) {
+        messages.tail(0); // from now on
+      }
+      messages.look();
+      boolean more = print(messages, ignored, sink, out);
+      if (follow && more) {
+        messages.join(known -> logs.beside(opened, known));
+        follow(messages, opened.context().time(), ignored, sink, out);
+      }
+      messages.end();
+      progress.end();
+      return messages.last();
+    }
   }
 
-  /** From now on; from --from if that is given, and after the last ones with --tail. */
+  /** Goes on with what comes; says at a terminal what is waited for. */
   private void follow(
-      Log target,
-      MessageSink sink,
-      LogReader.Objection ignored,
-      Output out,
-      Follower.Waiting waiting)
+      Following messages, TimeSource time, IgnoredMessages ignored, MessageSink sink, Output out)
       throws IOException, InterruptedException {
-    LogReader reader = target.reader();
-    int count = tail == null ? 0 : tail;
-    boolean all = (range.from != null || lease.last) && tail == null;
-    if (live) {
-      var follower = new Follower(target, range.end(), sink, ignored, out);
-      // What is there already, and not settled, is met here and is not new later.
-      follower.live(
-          all ? start() : readTail(target, count, sink, follower::meet, follower.once(ignored)),
-          !all);
-      return;
+    var wait = new LongWait(io, NAME, time::monotonicNanos);
+    boolean more = true;
+    while (more) {
+      out.flush();
+      if (messages.isOver()) {
+        return;
+      }
+      if (!live && ignored.none()) {
+        wait.goesOn(() -> NothingThere.waits(messages.last()));
+      }
+      time.sleepNanos(messages.pauseNanos());
+      messages.look();
+      more = print(messages, ignored, sink, out);
     }
-    long next =
-        count > 0
-            ? readTail(target, count, sink, m -> {}, ignored)
-            : all ? start() : Math.max(start(), reader.settledThrough());
-    new Follower(target, range.end(), sink, ignored, out).settled(next, !all, waiting);
+  }
+
+  /** Prints a round; false if no more is wanted. A follower gets whole buckets at a time. */
+  private boolean print(Following messages, IgnoredMessages ignored, MessageSink sink, Output out)
+      throws IOException {
+    long width = messages.last().context().bucketWidth();
+    long bucket = Long.MIN_VALUE;
+    for (Message m = messages.next(); m != null; m = messages.next()) {
+      ignored.passed();
+      long start = follow ? Bucket.floor(m.timestamp(), width) : bucket;
+      if (start != bucket) {
+        out.flush();
+        bucket = start;
+      }
+      if (chosen.has(m) && !sink.accept(m)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private long start() {
     return Math.max(range.start(), chosen.from());
-  }
-
-  private MessageSink chosen(MessageSink sink) {
-    LeaseChoice.Chosen which = chosen;
-    return message -> !which.has(message) || sink.accept(message);
   }
 
   /** Shows on a terminal how many there were, unless the messages themselves go to it. */
@@ -280,27 +233,6 @@ public final class CatCommand implements Callable<Integer> {
       public boolean accept(Message message) throws IOException {
         progress.show(++count, " messages");
         return sink.accept(message);
-      }
-    };
-  }
-
-  private MessageSink sink(Output out, Log target) throws IOException {
-    MessageSink print = printing.sink(out, target.name());
-    if (!follow) {
-      return print;
-    }
-    long width = target.context().bucketWidth();
-    return new MessageSink() {
-      private long bucket = Long.MIN_VALUE;
-
-      @Override
-      public boolean accept(Message message) throws IOException {
-        long start = Bucket.floor(message.timestamp(), width);
-        if (start != bucket) {
-          out.flush(); // whole buckets at a time
-          bucket = start;
-        }
-        return print.accept(message);
       }
     };
   }

@@ -2,7 +2,6 @@ package dev.cinch.cli.read;
 
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Message;
-import dev.cinch.bag.read.MergedLogs;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.cli.base.Output;
 import dev.cinch.lease.IsoTime;
@@ -12,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -22,14 +22,14 @@ final class MessageCsv implements MessageSink {
   private static final long NANOS = 1_000_000_000L;
 
   private final Output out;
-  private final LogName log;
+  private final Supplier<LogName> log;
   private long second = Long.MIN_VALUE;
   private String secondText = "";
 
   /**
-   * @param log of messages that don't say theirs
+   * @param log tells the log of each
    */
-  MessageCsv(Output out, LogName log) throws IOException {
+  MessageCsv(Output out, Supplier<LogName> log) throws IOException {
     this.out = out;
     this.log = log;
     out.line("time,log,leases,file,position,payload,payloadBase64");
@@ -40,12 +40,11 @@ final class MessageCsv implements MessageSink {
     byte[] bytes = m.payload();
     String text = new String(bytes, StandardCharsets.UTF_8);
     boolean isText = Arrays.equals(text.getBytes(StandardCharsets.UTF_8), bytes);
-    LogName of = m instanceof MergedLogs.Found found ? found.log() : log;
     out.line(
         String.join(
             ",",
             time(m.timestamp()),
-            of.value(),
+            log.get().value(),
             quoted(names(m.leases())),
             m.file().toString(),
             Long.toString(m.position()),

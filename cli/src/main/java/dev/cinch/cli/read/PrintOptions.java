@@ -6,6 +6,7 @@ import dev.cinch.cli.base.MessageJson;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import java.io.IOException;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -46,14 +47,15 @@ public final class PrintOptions {
   /**
    * Prints messages so.
    *
-   * @param log of those that don't say theirs
+   * @param log tells the log of each
+   * @param several whether there are others
    */
-  MessageSink sink(Output out, LogName log) throws IOException {
+  MessageSink sink(Output out, Supplier<LogName> log, boolean several) throws IOException {
     if (!asJson() && format == Format.CSV) {
       return new MessageCsv(out, log);
     }
     return asJson()
-        ? new MessageJson(out)
+        ? new MessageJson(out, several ? log : null)
         : message -> {
           message.writeTo(out);
           out.write('\n');

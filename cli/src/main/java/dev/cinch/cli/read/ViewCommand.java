@@ -146,7 +146,7 @@ public final class ViewCommand {
       var ignored = new IgnoredMessages(io, "cinch view cat");
       try (Output out = io.output()) {
         out.ifClosed(ExitCode.GOOD);
-        MessageSink sink = ignored.watched(printing.sink(out, log));
+        MessageSink sink = ignored.watched(printing.sink(out, () -> log, false));
         opened.reader().settled(range.start(), range.end(), sink, ignored);
       }
       if (ignored.none()) {

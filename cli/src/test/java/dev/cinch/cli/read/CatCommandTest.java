@@ -134,7 +134,7 @@ final class CatCommandTest {
         Forked now = follow(store)) {
       assertEquals(List.of("b", "c"), List.of(tail.line(), tail.line()));
       assertEquals(List.of("a", "b", "c"), List.of(all.line(), all.line(), all.line()));
-      now.awaitStack("Follower.settled"); // it knows where it begins
+      now.awaitStack("CatCommand.follow"); // it knows where it begins
       cinch.settled("jobs", "d\n");
       for (Forked each : List.of(tail, all, now)) {
         assertEquals("d", each.line());
@@ -154,7 +154,7 @@ final class CatCommandTest {
     try (Forked now = follow(store, "--live");
         Forked tail = follow(store, "--live", "--tail=2")) {
       assertEquals(List.of("a", "b"), List.of(tail.line(), tail.line()));
-      now.awaitStack("Follower.live");
+      now.awaitStack("CatCommand.follow");
       cinch.appendBehind("c\n", "append", "--log=jobs");
       assertEquals("c", tail.line());
       assertEquals("c", now.line());

@@ -127,8 +127,8 @@ final class LastMessagesTest {
         var later = Forked.endless(with(follow, "--from=-8m"));
         var tail = Forked.endless(with(follow, "--tail=1"))) {
       assertEquals("f", shown(tail.line()));
-      now.awaitStack("Follower.settled");
-      later.awaitStack("Follower.settled");
+      now.awaitStack("CatCommand.follow");
+      later.awaitStack("CatCommand.follow");
       cinch.settled("jobs", "g\n", Duration.ofMinutes(10));
       cinch.settled("jobs", "h\n", Duration.ofMinutes(5));
       assertEquals(List.of("g", "h"), List.of(shown(now.line()), shown(now.line())));
