@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.AuditStore;
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.StoreVerifier;
@@ -85,9 +86,12 @@ class EditedSegmentTest {
     return new String(payload, StandardCharsets.UTF_8);
   }
 
+  /** What a process reads that starts now: one that runs remembers a checkpoint. */
   private List<String> settled() throws IOException {
     var texts = new ArrayList<String>();
-    log.reader()
+    Store.open(store, s.environment)
+        .log(JOBS)
+        .reader()
         .settled(
             Long.MIN_VALUE,
             Long.MAX_VALUE,
