@@ -17,7 +17,6 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.bag.read.EvidenceReader;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.Share;
@@ -67,7 +66,7 @@ class RetiredAuditTest extends LeaseAuditorTest {
   }
 
   /** What an audit gets to see. */
-  private static class Seen implements EvidenceReader.Sink {
+  private static class Seen implements Evidence.Sink {
     final List<String> lines = new ArrayList<>();
     final List<Path> damaged = new ArrayList<>();
 
@@ -84,7 +83,7 @@ class RetiredAuditTest extends LeaseAuditorTest {
 
   private static Seen seen(Log log) throws IOException {
     var seen = new Seen();
-    new EvidenceReader(log.context(), seen).read();
+    log.reader().evidence(seen);
     return seen;
   }
 
@@ -129,7 +128,7 @@ class RetiredAuditTest extends LeaseAuditorTest {
               super.message(m, settledBefore);
             }
           };
-      new EvidenceReader(open(rig).context(), seen).read();
+      open(rig).reader().evidence(seen);
       assertEquals(expected, seen.lines);
       assertEquals(List.of(), seen.damaged);
     }
@@ -167,7 +166,7 @@ class RetiredAuditTest extends LeaseAuditorTest {
             super.message(m, settledBefore);
           }
         };
-    new EvidenceReader(rig.open(faulty).context(), seen).read();
+    rig.open(faulty).reader().evidence(seen);
     assertEquals(expected, seen.lines);
     assertEquals(List.of(), seen.damaged);
   }

@@ -24,7 +24,6 @@ import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings.Leases;
-import dev.cinch.bag.read.EvidenceReader;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
@@ -124,9 +123,9 @@ class EditedSegmentTest {
   /** The files that an audit finds damaged. */
   private List<Path> audited() throws IOException {
     var found = new ArrayList<Path>();
-    new EvidenceReader(
-            log.context(),
-            new EvidenceReader.Sink() {
+    log.reader()
+        .evidence(
+            new Evidence.Sink() {
               @Override
               public void message(Evidence message, long settledBefore) {}
 
@@ -134,8 +133,7 @@ class EditedSegmentTest {
               public void damaged(DamagedException e) {
                 found.add(e.path());
               }
-            })
-        .read();
+            });
     return found;
   }
 

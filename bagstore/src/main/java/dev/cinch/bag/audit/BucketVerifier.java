@@ -3,14 +3,18 @@ package dev.cinch.bag.audit;
 import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.Locks.Closed;
 import dev.cinch.bag.close.UnrecordedLocks;
+import dev.cinch.bag.file.DataFileCursor;
+import dev.cinch.bag.file.DataFileCursor.OnDamage;
 import dev.cinch.bag.file.LeaseSet;
 import dev.cinch.bag.file.LeaseTable;
+import dev.cinch.bag.file.OpenFiles;
 import dev.cinch.bag.file.SegmentCursor;
 import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.file.SegmentVerifier;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentBucket.Hole;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
@@ -31,6 +35,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Checks the buckets of one log. Not thread-safe. */
 final class BucketVerifier {
+  /** After so many findings in one file the rest of it is not worth a line each. */
+  private static final int MOST_FINDINGS = 100;
+
   private final LogContext log;
   private final StoreStorage storage;
   private final Locks locks;
@@ -102,17 +109,6 @@ final class BucketVerifier {
   void missing(Bucket bucket) {
     Path lock = LogLayout.lock(log.layout().bucket(bucket));
     tally.found(Finding.damage(lock, 0, "the lock of a bucket that a record lists", "no file"));
-  }
-
-  private FileVerifier verifier(
-      Bucket bucket, Path path, DataFileName name, Stored in, WitnessVerifier keys) {
-    var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
-    return new FileVerifier(
-        path,
-        header,
-        in,
-        () -> log.storage().open(bucket, name, Freshness.CERTAIN),
-        new LeaseTable(keys, log));
   }
 
   /** What else stands in a closed bucket. */
@@ -196,16 +192,59 @@ final class BucketVerifier {
     }
   }
 
+  /** Reads all of a data file, as its closer will: what is not whole at its end is a torn tail. */
   private void openFile(Bucket bucket, Path path, DataFileName name, WitnessVerifier keys) {
-    try (Stored in = log.storage().open(bucket, name, Freshness.CACHED)) {
+    var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
+    OpenFiles.Opening uncached = () -> log.storage().open(bucket, name, Freshness.CERTAIN);
+    var findings = new ArrayList<Finding>();
+    try (Stored in = log.storage().open(bucket, name, Freshness.CACHED);
+        var cursor =
+            new DataFileCursor(
+                path,
+                header,
+                in,
+                uncached,
+                in.size(),
+                OnDamage.GO_ON,
+                new LeaseTable(keys, log),
+                new OpenFiles(1)) {
+              @Override
+              protected void witness(long offset, String fault) {
+                if (!fault.isEmpty()) {
+                  String expected = "a witness that a trusted key signed";
+                  findings.add(Finding.note(path, offset, expected, fault));
+                }
+              }
+            }) {
       long size = in.size();
-      FileVerifier verifier = verifier(bucket, path, name, in, keys);
-      List<Finding> findings = verifier.open(size);
+      while (cursor.next()) {
+        tally.messages++;
+      }
+      for (Hole hole : cursor.holes()) {
+        findings.add(
+            Finding.damage(
+                path, hole.from(), "whole batches up to byte " + hole.to(), "damaged ones"));
+      }
+      DamagedException torn = cursor.torn();
+      if (torn != null) {
+        findings.add(torn(torn, cursor, uncached));
+      }
       tally.read(path, size);
-      tally.messages += verifier.messages();
-      findings.forEach(tally::found);
+      findings.stream().limit(MOST_FINDINGS).forEach(tally::found);
     } catch (IOException e) {
       tally.found(Finding.of(e, path, "a readable file"));
+    }
+  }
+
+  private static Finding torn(
+      DamagedException torn, DataFileCursor cursor, OpenFiles.Opening uncached) throws IOException {
+    if (torn.offset() > 0) {
+      return Finding.note(torn.path(), torn.offset(), torn.expected(), "a torn tail");
+    }
+    try (Stored again = uncached.open()) {
+      return cursor.isDestroyed(again)
+          ? Finding.of(torn)
+          : Finding.note(torn.path(), 0, torn.expected(), torn.actual());
     }
   }
 }

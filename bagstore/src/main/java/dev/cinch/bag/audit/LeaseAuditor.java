@@ -12,7 +12,6 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.read.EvidenceReader;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.SignedWitness;
@@ -110,7 +109,7 @@ public final class LeaseAuditor {
       unlessDamaged(() -> logs.addAll(store.whole(List.of(name))));
     }
     for (Log log : logs) {
-      unlessDamaged(() -> new EvidenceReader(log.context(), new Scan(log.context())).read());
+      unlessDamaged(() -> log.reader().evidence(new Scan(log.context())));
     }
     for (Log log : logs) {
       unlessDamaged(() -> horizon(log));
@@ -199,7 +198,7 @@ public final class LeaseAuditor {
   private record Under(LeaseSet set, List<AuditedLease> leases) {}
 
   /** Takes the messages of one log, in order. */
-  private final class Scan implements EvidenceReader.Sink {
+  private final class Scan implements Evidence.Sink {
     private final LogContext log;
     private final Set<ByteBuffer> signed = new HashSet<>(); // in the current bucket
     private final Map<DataFileName, Under> current = new HashMap<>(); // in the current bucket

@@ -1,7 +1,5 @@
 package dev.cinch.bag.close;
 
-import static java.util.Objects.requireNonNull;
-
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.ChainPlace;
@@ -22,42 +20,56 @@ import org.jspecify.annotations.Nullable;
 public final class ChainWalk {
   private final HorizonChain chain;
   private final Link tip;
-  private final @Nullable Link known;
+  private final boolean goesOn;
 
-  /** The number of the record that is given next. */
   private long next;
 
-  /** Where the record before that one stands; null until it was looked at. */
+  /** Where the record before that one stands; null if it was not looked at, or nobody knows. */
   private @Nullable ChainPlace before;
 
-  /** The record that is given next, and follows the one before; null if it was not read yet. */
-  private @Nullable Link ahead;
+  private boolean unknown;
+
+  /** The record that is given next; null if it was not read yet. */
+  private @Nullable Link link;
+
+  /** Whether it was found to follow the one before. */
+  private boolean follows;
 
   /**
    * @param tip the last record, as far as the walk goes
    * @param first the number of the first record to give; 1, or above a checkpoint's
    */
   public ChainWalk(HorizonChain chain, Link tip, long first) {
-    this(chain, tip, null, first, null);
+    this(chain, tip, first, null, false);
   }
 
   /** As {@link #ChainWalk(HorizonChain, Link, long)}, where a segment says what stands before. */
   public ChainWalk(HorizonChain chain, Link tip, ChainPlace before) {
-    this(chain, tip, null, before.number() + 1, before);
+    this(chain, tip, before.number() + 1, before, false);
   }
 
   private ChainWalk(
-      HorizonChain chain, Link tip, @Nullable Link known, long first, @Nullable ChainPlace before) {
+      HorizonChain chain, Link tip, long first, @Nullable ChainPlace before, boolean goesOn) {
     this.chain = chain;
     this.tip = tip;
-    this.known = known;
     this.next = first;
     this.before = before;
+    this.goesOn = goesOn;
+  }
+
+  /**
+   * One that can {@link #skip} what it fails at; a record is given then also before one that can't
+   * be read.
+   */
+  public static ChainWalk goingOn(HorizonChain chain, Link tip, long first) {
+    return new ChainWalk(chain, tip, first, null, true);
   }
 
   /** Checks one record that was read against those beside it. */
   static void check(HorizonChain chain, Link tip, Link link) throws IOException {
-    Optional<Link> unused = new ChainWalk(chain, tip, link, link.record().number(), null).next();
+    var walk = new ChainWalk(chain, tip, link.record().number());
+    walk.link = link;
+    Optional<Link> unused = walk.next();
   }
 
   /** The record below one, which names it (rule H2). */
@@ -79,48 +91,84 @@ public final class ChainWalk {
     if (next > tip.record().number()) {
       return Optional.empty();
     }
-    if (before == null) {
+    if (before == null && !unknown) {
       before = placeBefore();
     }
-    Link link = ahead != null ? ahead : following(before);
-    ChainPlace place = place(link);
-    ahead = next < tip.record().number() ? following(place) : null;
+    Link given = link == null ? read(next) : link;
+    link = given;
+    if (!follows && before != null) {
+      precedes(before, given);
+    }
+    follows = true;
+    ChainPlace place = place(given);
+    Link after = next == tip.record().number() ? null : after();
+    if (after != null) {
+      precedes(place, after);
+    }
     before = place;
+    link = after;
+    follows = after != null;
     next++;
-    return Optional.of(link);
+    return Optional.of(given);
+  }
+
+  /** The record behind the next one. */
+  private @Nullable Link after() throws IOException {
+    try {
+      return read(next + 1);
+    } catch (IOException e) {
+      if (goesOn) {
+        return null; // it fails when it is its turn
+      }
+      throw e;
+    }
+  }
+
+  /** The number of the record that is given next. */
+  public long number() {
+    return next;
+  }
+
+  /**
+   * Goes on behind what {@link #next} failed at; what comes then is not held against that.
+   *
+   * @return the record that it could not give, if that can be read
+   */
+  public Optional<Link> skip() {
+    var skipped = Optional.ofNullable(link);
+    if (before != null || unknown) {
+      next++;
+    } // else it is the one before the first that fails
+    before = null;
+    unknown = true;
+    link = null;
+    follows = false;
+    return skipped;
   }
 
   private ChainPlace placeBefore() throws IOException {
     if (next == 1) {
       return ChainPlace.START;
     }
-    Link link = read(next - 1);
+    Link below = read(next - 1);
     Optional<Checkpoint> line = chain.checkpoint();
     if (line.isPresent() && line.get().number() == next - 1) {
       ChainPlace.of(line.get())
-          .is(link.record(), link.digest(), chain.path(next - 1), "the checkpoint");
+          .is(below.record(), below.digest(), chain.path(next - 1), "the checkpoint");
     }
-    return place(link);
+    return place(below);
   }
 
   private static ChainPlace place(Link link) {
     return ChainPlace.of(link.record(), link.digest());
   }
 
-  private Link following(ChainPlace place) throws IOException {
+  private void precedes(ChainPlace place, Link following) throws IOException {
     long number = place.number() + 1;
-    Link link = read(number);
-    place.precedes(link.record(), chain.path(number), chain.path(Math.max(1, place.number())));
-    return link;
+    place.precedes(following.record(), chain.path(number), chain.path(Math.max(1, place.number())));
   }
 
   private Link read(long number) throws IOException {
-    if (number == tip.record().number()) {
-      return tip;
-    }
-    if (known != null && number == known.record().number()) {
-      return requireNonNull(known);
-    }
-    return chain.readKept(number);
+    return number == tip.record().number() ? tip : chain.readKept(number);
   }
 }

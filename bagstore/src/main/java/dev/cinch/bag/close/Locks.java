@@ -116,9 +116,7 @@ public final class Locks {
   /** As {@link #open(ClosedBucket)}, at a time of {@link #open(Bucket, long)}. */
   public SegmentReader open(ClosedBucket listed, long at) throws IOException {
     var bucket = new Bucket(listed.start(), log.bucketWidth());
-    SegmentReader lock =
-        open(bucket, at)
-            .orElseThrow(() -> new DamagedException(path(bucket), 0, "a lock", "no file"));
+    SegmentReader lock = open(bucket, at).orElseThrow(() -> missing(bucket));
     if (!lock.digest().equals(listed.lockDigest())) {
       lock.close();
       throw new DamagedException(
@@ -135,6 +133,11 @@ public final class Locks {
   private boolean isRetired(Bucket bucket) throws IOException {
     Optional<Checkpoint> checkpoint = new HorizonChain(log).checkpoint();
     return checkpoint.isPresent() && checkpoint.get().to() >= bucket.end();
+  }
+
+  /** What is wrong where a listed bucket has no lock. */
+  public DamagedException missing(Bucket bucket) {
+    return new DamagedException(path(bucket), 0, "a lock", "no file");
   }
 
   /** Where the lock stands, for people. */

@@ -37,6 +37,21 @@ public class DataFileCursor extends Cursor implements Closeable {
   /** Only one batch can be torn (rule A2): so far behind its beginning another one begins. */
   private static final long LONGEST_TORN = (long) Frame.HEAD + Frame.MAX_BODY + Frame.TRAILER;
 
+  /**
+   * Salvage looks no further for a batch: to read a hole of a terabyte is longer than one waits.
+   */
+  private static final long LONGEST_GAP = 1L << 28;
+
+  /** What it does where the file is not whole. */
+  public enum OnDamage {
+    /** It ends. */
+    END,
+    /** It goes on at the next whole batch, as a closer does (rule C4). */
+    GO_ON,
+    /** The same, also without the header of the file, and behind any gap. */
+    SALVAGE
+  }
+
   /** Whatever its user counts it as. */
   int tag;
 
@@ -48,7 +63,7 @@ public class DataFileCursor extends Cursor implements Closeable {
   private final FileHeader expected;
   private final OpenFiles files;
   private final long limit;
-  private final boolean through;
+  private final OnDamage onDamage;
   private final @Nullable DataFileExtent known;
   private final FrameCodec codec;
   private final LeaseTable leases;
@@ -61,6 +76,7 @@ public class DataFileCursor extends Cursor implements Closeable {
   private boolean started;
   private boolean closed;
   private boolean again;
+  private boolean headless;
   private boolean hasOther;
   private @Nullable DamagedException wrong;
   private @Nullable DamagedException torn;
@@ -84,7 +100,7 @@ public class DataFileCursor extends Cursor implements Closeable {
       Stored in,
       OpenFiles.Opening uncached,
       long limit,
-      boolean through,
+      OnDamage onDamage,
       @Nullable DataFileExtent known,
       LeaseTable leases,
       OpenFiles files) {
@@ -97,7 +113,7 @@ public class DataFileCursor extends Cursor implements Closeable {
     this.in = in;
     this.uncached = uncached;
     this.limit = limit;
-    this.through = through;
+    this.onDamage = onDamage;
     this.known = known;
     this.codec = new FrameCodec(name);
     this.leases = leases;
@@ -108,7 +124,6 @@ public class DataFileCursor extends Cursor implements Closeable {
    *
    * @param uncached used once, before damage is believed (rule N5); the cursor closes both
    * @param size how much of it is read at most
-   * @param through whether it goes on behind what is not whole; else it ends there
    * @param files where it is noted what this holds
    */
   public DataFileCursor(
@@ -117,10 +132,10 @@ public class DataFileCursor extends Cursor implements Closeable {
       Stored in,
       OpenFiles.Opening uncached,
       long size,
-      boolean through,
+      OnDamage onDamage,
       LeaseTable leases,
       OpenFiles files) {
-    this(path, expected, in, uncached, size, through, null, leases, files);
+    this(path, expected, in, uncached, size, onDamage, null, leases, files);
   }
 
   /** Once more over what was found before; it must be the same. */
@@ -132,7 +147,7 @@ public class DataFileCursor extends Cursor implements Closeable {
       DataFileExtent known,
       LeaseTable leases,
       OpenFiles files) {
-    this(path, expected, in, uncached, known.validLength(), true, known, leases, files);
+    this(path, expected, in, uncached, known.validLength(), OnDamage.GO_ON, known, leases, files);
   }
 
   /**
@@ -149,6 +164,9 @@ public class DataFileCursor extends Cursor implements Closeable {
     started = true;
     if (hasHeader() || (limit > 0 && readAgain() && hasHeader())) {
       nextFrame = expected.length();
+    } else if (onDamage == OnDamage.SALVAGE) {
+      nextFrame = expected.length();
+      headless = true;
     } else { // without a valid header its valid length is 0 (rule A4)
       torn = damaged(0, "the header of this file", hasOther ? "another's" : "none");
       nextFrame = limit;
@@ -274,9 +292,9 @@ public class DataFileCursor extends Cursor implements Closeable {
   private boolean nextFrame() throws IOException {
     if (nextFrame < limit) {
       // Of an open bucket too: a bad page would hide messages from whoever has just taken a lease.
-      if (enter(nextFrame, false)
+      if (!headless && enter(nextFrame, false)
           || readAgain() && enter(nextFrame, false)
-          || through && isHole()) {
+          || onDamage != OnDamage.END && isHole()) {
         return true;
       }
       torn = wrong; // none if it is a hole to the end
@@ -292,12 +310,14 @@ public class DataFileCursor extends Cursor implements Closeable {
   /** Whether a whole batch stands behind what is not whole: goes on there. */
   private boolean isHole() throws IOException {
     long begins = nextFrame;
-    for (long at = begins + 1; at < limit && at - begins <= LONGEST_TORN; at++) {
+    long longest = onDamage == OnDamage.SALVAGE ? LONGEST_GAP : LONGEST_TORN;
+    for (long at = headless ? begins : begins + 1; at < limit && at - begins <= longest; at++) {
       if (enter(at, true)) {
+        headless = false;
         return true;
       }
     }
-    if (limit - begins > LONGEST_TORN) { // no single batch is that long
+    if (limit - begins > longest) { // no single batch is that long
       holes.add(new Hole(name, begins, limit, Hole.UNKNOWN));
       wrong = null;
     }
@@ -311,10 +331,7 @@ public class DataFileCursor extends Cursor implements Closeable {
    */
   private boolean enter(long offset, boolean behind) throws IOException {
     Window window = window();
-    FrameHead h = null;
-    if (window.load(offset, Frame.HEAD)) {
-      h = codec.head(window.view(), window.at(offset), offset);
-    }
+    FrameHead h = head(window, offset);
     if (h == null
         || offset + h.frameLength() > limit
         || !window.load(offset, (int) h.frameLength())) {
@@ -341,7 +358,9 @@ public class DataFileCursor extends Cursor implements Closeable {
       return false;
     }
     if (behind) {
-      holes.add(new Hole(name, nextFrame, offset, missing));
+      if (offset > nextFrame) {
+        holes.add(new Hole(name, nextFrame, offset, missing));
+      }
       leases.gap();
       position += missing;
     }
@@ -411,6 +430,16 @@ public class DataFileCursor extends Cursor implements Closeable {
     return false;
   }
 
+  /** What it went on behind so far. */
+  public List<Hole> holes() {
+    return holes;
+  }
+
+  /** Where the last whole batch ends that was found, or the header. */
+  public long wholeTo() {
+    return Math.max(validLength, expected.length());
+  }
+
   /** How much there is of the file; asked at its end. */
   public DataFileExtent extent() {
     return new DataFileExtent(name, validLength, messages, first, holes);
@@ -419,6 +448,52 @@ public class DataFileCursor extends Cursor implements Closeable {
   /** Why the file ends before its last byte; null if it does not. */
   public @Nullable DamagedException torn() {
     return torn;
+  }
+
+  /**
+   * Whether the header that is not there was there once, so that committed messages may be lost.
+   * What did not arrive of a write, whose pieces may arrive in any order, are zeros or the end of
+   * the file. So a byte that is neither right nor zero was changed; and zeros were, where a second
+   * batch was begun, and so the header forced.
+   *
+   * @param in the file, past the cache (rule N5)
+   */
+  public boolean isDestroyed(Stored in) throws IOException {
+    byte[] right = expected.encode().array();
+    var all = new Window(in, limit);
+    if (!all.load(0, right.length)) {
+      return false;
+    }
+    byte[] there = Arrays.copyOf(all.bytes(), right.length);
+    if (FileHeader.decode(ByteBuffer.wrap(there).order(ByteOrder.LITTLE_ENDIAN)).isPresent()) {
+      return false; // whole, and this file's or put here from elsewhere
+    }
+    for (int i = 0; i < right.length; i++) {
+      if (there[i] != right[i] && there[i] != 0) {
+        return true;
+      }
+    }
+    FrameHead first = head(all, expected.length());
+    return first != null && head(all, expected.length() + first.frameLength()) != null;
+  }
+
+  private @Nullable FrameHead head(Window in, long offset) throws IOException {
+    return in.load(offset, Frame.HEAD) ? codec.head(in.view(), in.at(offset), offset) : null;
+  }
+
+  /**
+   * When the last message of a file is, as its end says.
+   *
+   * @return empty if it does not end with a whole batch
+   */
+  static OptionalLong last(DataFileName name, Stored in) throws IOException {
+    long at = in.size() - Frame.TRAILER;
+    ByteBuffer end = ByteBuffer.allocate(Frame.TRAILER).order(ByteOrder.LITTLE_ENDIAN);
+    Trailer trailer =
+        at > 0 && in.read(end, at) == Frame.TRAILER
+            ? new FrameCodec(name).trailer(end.flip(), 0, at)
+            : null;
+    return trailer == null ? OptionalLong.empty() : OptionalLong.of(trailer.last());
   }
 
   private static String hex(int digest) {

@@ -1,12 +1,10 @@
 package dev.cinch.bag.file;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.file.DataFileCursor.OnDamage;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.FileHeader;
-import dev.cinch.bag.format.Frame;
-import dev.cinch.bag.format.FrameCodec;
 import dev.cinch.bag.format.SegmentEncoder;
-import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
@@ -17,8 +15,6 @@ import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -81,17 +77,13 @@ public final class DataFiles implements Evidence.Source {
    */
   public OptionalLong last(DataFileName name) throws IOException {
     try (Stored in = open(name, Freshness.PERMITTED)) {
-      long at = in.size() - Frame.TRAILER;
-      ByteBuffer end = ByteBuffer.allocate(Frame.TRAILER).order(ByteOrder.LITTLE_ENDIAN);
-      if (at > 0 && in.read(end, at) == Frame.TRAILER) {
-        Trailer trailer = new FrameCodec(name).trailer(end.flip(), 0, at);
-        if (trailer != null) {
-          return OptionalLong.of(trailer.last());
-        }
+      OptionalLong last = DataFileCursor.last(name, in);
+      if (last.isPresent()) {
+        return last;
       }
     }
     Stored in = open(name, Freshness.PERMITTED);
-    try (DataFileCursor m = cursor(name, in, size(in), true)) {
+    try (DataFileCursor m = cursor(name, in, size(in), OnDamage.GO_ON)) {
       boolean any = false;
       while (m.next()) {
         any = true;
@@ -101,7 +93,7 @@ public final class DataFiles implements Evidence.Source {
   }
 
   private DataFileExtent extent(DataFileName name, Stored in, long size) throws IOException {
-    try (DataFileCursor m = cursor(name, in, size, true)) {
+    try (DataFileCursor m = cursor(name, in, size, OnDamage.GO_ON)) {
       boolean more = true;
       while (more) {
         more = m.next();
@@ -110,14 +102,14 @@ public final class DataFiles implements Evidence.Source {
     }
   }
 
-  private DataFileCursor cursor(DataFileName name, Stored in, long size, boolean through) {
+  private DataFileCursor cursor(DataFileName name, Stored in, long size, OnDamage onDamage) {
     return new DataFileCursor(
         path(name),
         header(name),
         in,
         () -> open(name, Freshness.CERTAIN),
         size,
-        through,
+        onDamage,
         new LeaseTable(keys, log),
         files);
   }
@@ -157,7 +149,8 @@ public final class DataFiles implements Evidence.Source {
     try {
       Stored in = open(name, Freshness.PERMITTED);
       long size = size(in);
-      cursors.add(cursor(name, files.file(() -> open(name, Freshness.PERMITTED), in), size, false));
+      cursors.add(
+          cursor(name, files.file(() -> open(name, Freshness.PERMITTED), in), size, OnDamage.END));
     } catch (ForeignEntryException e) {
       if (!path(name).equals(e.path())) {
         throw e; // the bucket itself

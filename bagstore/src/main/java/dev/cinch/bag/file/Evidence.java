@@ -33,4 +33,16 @@ public interface Evidence extends Message {
     /** What was lost of what it came to, when its bucket was closed (rule C4). */
     List<DamagedException> lost();
   }
+
+  /** Takes all that there is, for an audit. */
+  interface Sink {
+    /**
+     * @param settledBefore how far the log was settled when the record was linked that settles the
+     *     message: its {@code from}
+     */
+    void message(Evidence message, long settledBefore);
+
+    /** Something can't be read as it must; the rest of that bucket or segment is left out. */
+    void damaged(DamagedException e);
+  }
 }

@@ -1,5 +1,7 @@
 package dev.cinch.bag.read;
 
+import static java.util.Objects.requireNonNull;
+
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
@@ -50,11 +52,14 @@ public final class LogCursor implements Closeable {
   private final boolean required;
   private final @Nullable OpenBuckets open;
 
+  /** Told of damage, which then ends nothing; null: it ends the read. */
+  private final Evidence.@Nullable Sink audit;
+
   private @Nullable OpenFiles shared;
   private @Nullable View view;
   private @Nullable SettledFiles files;
   private @Nullable Source source;
-  private @Nullable Message current;
+  private @Nullable Evidence current;
 
   /** All that is settled before this was given, but for what comes behind the last message. */
   private long at;
@@ -82,6 +87,21 @@ public final class LogCursor implements Closeable {
    */
   LogCursor(
       LogContext log, long from, long to, Freshness freshness, boolean live, Objection objection) {
+    this(log, from, to, freshness, live, objection, null);
+  }
+
+  /**
+   * @param audit told of damage, behind which it goes on; then messages are given whether a witness
+   *     permits them or not. Null for all others
+   */
+  LogCursor(
+      LogContext log,
+      long from,
+      long to,
+      Freshness freshness,
+      boolean live,
+      Objection objection,
+      Evidence.@Nullable Sink audit) {
     this.log = log;
     this.chain = new HorizonChain(log);
     this.from = from;
@@ -90,7 +110,9 @@ public final class LogCursor implements Closeable {
     this.freshness = freshness;
     this.objection = objection;
     this.begun = objection.needsAll();
-    this.required = log.store().settings().leases() == StoreSettings.Leases.REQUIRED;
+    this.audit = audit;
+    this.required =
+        audit == null && log.store().settings().leases() == StoreSettings.Leases.REQUIRED;
     this.open = live ? new OpenBuckets(log) : null;
   }
 
@@ -123,6 +145,11 @@ public final class LogCursor implements Closeable {
     return whole;
   }
 
+  /** How far the log was settled when the record was linked that settles the current message. */
+  long settledBefore() {
+    return requireNonNull(files).settledBefore();
+  }
+
   LogContext log() {
     return log;
   }
@@ -147,7 +174,7 @@ public final class LogCursor implements Closeable {
    * @return valid until the call after it; null if there is none by the last look
    * @throws ExpiredException if messages expired behind those that were given
    */
-  public @Nullable Message next() throws IOException {
+  public @Nullable Evidence next() throws IOException {
     while (true) {
       try {
         current = step();
@@ -162,7 +189,8 @@ public final class LogCursor implements Closeable {
   /** What failed may have been settled, retired or expired since the view was taken. */
   private void lookAgain(IOException e) throws IOException {
     boolean settled = isSettled();
-    OpenBuckets buckets = settled || source == null ? null : open;
+    boolean reading = source != null;
+    OpenBuckets buckets = settled || !reading ? null : open;
     closeSource();
     if (e instanceof ExpiredException) {
       throw e;
@@ -177,6 +205,11 @@ public final class LogCursor implements Closeable {
       // The record that settles an open bucket may be in no cache of this machine yet.
       Patience wait = settled ? null : log.documents().patience(log.layout().records());
       while (now.equals(before)) {
+        if (audit != null && e instanceof DamagedException damaged) {
+          audit.damaged(damaged);
+          goBehind(reading);
+          return;
+        }
         if (wait == null || !wait.again()) {
           throw e;
         }
@@ -188,6 +221,15 @@ public final class LogCursor implements Closeable {
     } catch (DamagedException | NoSuchFileException failure) {
       throw log.unlessReplaced(failure);
     }
+  }
+
+  /** Behind what is damaged: the file that was read, or what could not be opened. */
+  private void goBehind(boolean reading) throws IOException {
+    SettledFiles settled = requireNonNull(files);
+    if (!reading) {
+      settled.skip();
+    }
+    at = settled.at();
   }
 
   /** To the last message that was given: what comes now may lie before it, too. */
@@ -221,7 +263,7 @@ public final class LogCursor implements Closeable {
     return at < Math.min(to, settled());
   }
 
-  private @Nullable Message step() throws IOException {
+  private @Nullable Evidence step() throws IOException {
     View now = view;
     if (now == null) {
       return null;
@@ -250,7 +292,7 @@ public final class LogCursor implements Closeable {
     if (isSettled()) {
       SettledFiles settled = files;
       if (settled == null) {
-        settled = new SettledFiles(log, chain, now, at);
+        settled = new SettledFiles(log, chain, now, at, audit);
         files = settled;
       }
       expire(settled.kept(), now.floor());
@@ -265,7 +307,7 @@ public final class LogCursor implements Closeable {
 
   /** What lies before a floor is not kept; where something was given, that leaves a hole (R4). */
   private void expire(long kept, Floor floor) throws ExpiredException {
-    if (kept > at && floor.messages() > 0 && begun) {
+    if (kept > at && floor.messages() > 0 && begun && audit == null) {
       throw new ExpiredException(name(), floor.to());
     }
     at = kept;
@@ -307,8 +349,12 @@ public final class LogCursor implements Closeable {
 
   private void note(Source from) {
     for (DamagedException e : from.lost()) {
-      if (lost.putIfAbsent("" + e.getMessage(), e) == null && lost.size() > 1) {
-        LOG.warn("{}", e.getMessage()); // the first one is thrown
+      if (lost.putIfAbsent("" + e.getMessage(), e) == null) {
+        if (audit != null) {
+          audit.damaged(e);
+        } else if (lost.size() > 1) {
+          LOG.warn("{}", e.getMessage()); // the first one is thrown
+        }
       }
     }
   }

@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.View;
+import dev.cinch.bag.file.Evidence;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Message;
 import dev.cinch.bag.storage.LogStorage.Freshness;
@@ -91,6 +92,29 @@ public final class LogReader {
    */
   public LogCursor cursor(long from, long to, boolean live, Objection objection) {
     return new LogCursor(log, from, to, Freshness.PERMITTED, live, objection);
+  }
+
+  /**
+   * Reads all settled messages for an audit (section 8), whether a witness permits them or not, and
+   * goes on after damage.
+   */
+  public void evidence(Evidence.Sink sink) throws IOException {
+    try (var messages =
+        new LogCursor(
+            log,
+            Long.MIN_VALUE,
+            Long.MAX_VALUE,
+            Freshness.PERMITTED,
+            false,
+            (m, f, why) -> {},
+            sink)) {
+      messages.look();
+      for (Evidence m = messages.next(); m != null; m = messages.next()) {
+        sink.message(m, messages.settledBefore());
+      }
+    } catch (DamagedException e) {
+      sink.damaged(e); // nobody knows how far the log is settled
+    }
   }
 
   /** The time through which the log is settled, as fresh as this user may look. */

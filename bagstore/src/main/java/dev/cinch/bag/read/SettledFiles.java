@@ -1,11 +1,14 @@
 package dev.cinch.bag.read;
 
+import static java.util.Objects.requireNonNull;
+
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.View;
+import dev.cinch.bag.file.Evidence;
 import dev.cinch.bag.file.OpenFiles;
 import dev.cinch.bag.file.SegmentCursor;
 import dev.cinch.bag.file.SegmentMarks;
@@ -14,6 +17,8 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
@@ -21,7 +26,11 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,14 +55,22 @@ final class SettledFiles {
   private final View view;
   private final Link tip;
   private final CountingKeys keys;
+  private final Evidence.@Nullable Sink audit;
+
+  /** By then all was linked that the view has. */
+  private final long looked;
 
   /** What lies before was in files that were given. */
   private long at;
 
-  /** The segment that ends there, and the record that begins there; 0: not known. */
-  private long segment;
+  /** The segment that ends there; below 0: not known. */
+  private long segment = -1;
 
+  /** The record that begins there; 0: not known. */
   private long number;
+
+  /** Whether nobody knows where the file before ended, which is damaged. */
+  private boolean unknown;
 
   private @Nullable ChainWalk walk;
   private final ArrayDeque<HorizonRecord> records = new ArrayDeque<>();
@@ -63,11 +80,21 @@ final class SettledFiles {
 
   private @Nullable WitnessVerifier recordKeys;
 
+  /** Its buckets that are there, once one was not; null: all. */
+  private @Nullable Set<Bucket> there;
+
+  private @Nullable SegmentCursor given;
+
+  /** Where the record begins that the file is of that was given last; a segment says it itself. */
+  private @Nullable Long settledBefore;
+
   /**
    * @param view one with a tip
    * @param at where to begin
+   * @param audit told of damage that needs no second look; null where {@link #skip} is not called
    */
-  SettledFiles(LogContext log, HorizonChain chain, View view, long at) {
+  SettledFiles(
+      LogContext log, HorizonChain chain, View view, long at, Evidence.@Nullable Sink audit) {
     this.log = log;
     this.chain = chain;
     this.segments = new Segments(log);
@@ -78,11 +105,13 @@ final class SettledFiles {
     this.keys = new CountingKeys(log.store(), view.tip().map(Link::record));
     this.at = at;
     this.number = at == Long.MIN_VALUE ? 1 : 0;
+    this.audit = audit;
+    this.looked = log.store().time().monotonicNanos();
   }
 
   /** The same by a later view, for what was settled since all of these were given. */
   SettledFiles goOn(View now) {
-    var next = new SettledFiles(log, chain, now, at);
+    var next = new SettledFiles(log, chain, now, at, audit);
     next.number = now.checkpoint().equals(view.checkpoint()) ? number : 0;
     return next;
   }
@@ -94,12 +123,53 @@ final class SettledFiles {
 
   /** Where that is now, but not before the floor, where nothing is kept (rule R4). */
   long kept() throws IOException {
-    if (at < view.retired() && segment == 0) {
+    if (at < view.retired() && segment < 0) {
       segments.check(view, marks);
       at = Math.max(at, view.floor().to());
-      segment = at == view.floor().to() ? view.floor().segment() : 0;
+      segment = at == view.floor().to() ? view.floor().segment() : -1;
     }
     return at;
+  }
+
+  /** Goes on behind what could not be opened, or was not what it must be. */
+  void skip() throws IOException {
+    if (at < view.retired()) {
+      unknown = true;
+      if (segment < 0) {
+        at = Math.max(at, view.floor().to());
+        segment = view.floor().segment();
+        return; // where to begin is what could not be found: from the first on then
+      }
+      SortedSet<Long> left = segments.listed().tailSet(segment + 1);
+      boolean missing = !left.contains(segment + 1); // told once, with all up to the next
+      segment = missing && !left.isEmpty() ? left.first() - 1 : segment + 1;
+      if (missing && left.isEmpty() || segment >= view.lastSegment()) {
+        at = view.retired();
+        number = view.firstRecord() + 1;
+      }
+    } else if (records.isEmpty()) {
+      unknown = true;
+      if (number == 0 || number > tip.record().number()) {
+        at = view.settled();
+      } else {
+        Optional<Link> unused = requireNonNull(walk).skip();
+        number = walk.number();
+      }
+    } else {
+      HorizonRecord record = records.element();
+      if (!record.settles(at)) {
+        unknown = true;
+        passed(at, record);
+      } else if (there == null) {
+        there =
+            new HashSet<>(log.storage().buckets(record.from(), record.to(), Freshness.PERMITTED));
+      }
+    }
+  }
+
+  /** How far the log was settled before what is read of the file that was given last. */
+  long settledBefore() {
+    return settledBefore == null ? requireNonNull(given).bucket().settledBefore() : settledBefore;
   }
 
   /**
@@ -115,6 +185,7 @@ final class SettledFiles {
     while (next == null && at < end) {
       next = at < view.retired() ? segment(end) : lock(end);
     }
+    given = next;
     if (next != null && shared != null) {
       next.share(shared);
     }
@@ -128,16 +199,18 @@ final class SettledFiles {
       throw new DamagedException(path, 72, "a range up to " + view.retired(), "" + at);
     }
     SegmentReader in =
-        segment == 0
+        segment < 0
             ? segments.covering(at, view.floor().segment() + 1, last, marks)
             : SegmentReader.open(log, segment + 1, marks);
     try {
       SegmentHeader h = in.header();
-      if (segment > 0 && h.from() != at || h.from() > at) {
+      if (!unknown && (segment >= 0 && h.from() != at || h.from() > at)) {
         throw new DamagedException(in.path(), 72, "a range from " + at, "" + h.from());
       }
+      unknown = false;
+      settledBefore = null;
       SegmentCursor cursor = in.messages(at, Math.min(end, view.retired()), keys);
-      at = h.to();
+      at = Math.max(at, h.to());
       segment = h.number();
       number = segment == last ? view.firstRecord() + 1 : 0;
       return cursor;
@@ -153,6 +226,8 @@ final class SettledFiles {
       readAhead(end);
     }
     HorizonRecord record = records.element();
+    at = unknown ? Math.max(at, record.from()) : at;
+    unknown = false;
     if (!record.settles(at)) {
       throw chain.noneSettles(at);
     }
@@ -167,7 +242,11 @@ final class SettledFiles {
         judge = new WitnessVerifier(keys.counted(record, chain.path(record.number())));
         recordKeys = judge;
       }
-      SegmentReader lock = locks.open(listed);
+      if (isLost(listed)) {
+        continue;
+      }
+      settledBefore = record.from();
+      SegmentReader lock = locks.open(listed, looked);
       try {
         SegmentCursor cursor = lock.messages(at, end, judge, true);
         passed(listed.start() + log.bucketWidth(), record);
@@ -181,12 +260,25 @@ final class SettledFiles {
     return null;
   }
 
+  /**
+   * Whether it was looked at with others that are not there: a forged record may list thousands.
+   */
+  private boolean isLost(ClosedBucket listed) {
+    var bucket = new Bucket(listed.start(), log.bucketWidth());
+    if (audit == null || there == null || there.contains(bucket)) {
+      return false;
+    }
+    audit.damaged(locks.missing(bucket));
+    return true;
+  }
+
   private void passed(long time, HorizonRecord record) {
     at = time;
     if (at >= record.to()) {
       number = record.number() + 1;
       bucket = 0;
       recordKeys = null;
+      there = null;
       records.remove();
     }
   }
@@ -199,12 +291,24 @@ final class SettledFiles {
     if (number == 0) {
       number = chain.search(at, tip, view.firstRecord()).record().number();
     }
-    ChainWalk upwards = walk == null ? new ChainWalk(chain, tip, number) : walk;
-    walk = upwards;
+    ChainWalk upwards = walk;
+    if (upwards == null) {
+      upwards =
+          audit == null ? new ChainWalk(chain, tip, number) : ChainWalk.goingOn(chain, tip, number);
+      walk = upwards;
+    }
     var ahead = new ArrayList<HorizonRecord>();
     int buckets = 0;
     while (ahead.size() < READ_AHEAD_RECORDS && buckets < READ_AHEAD_BUCKETS) {
-      Link link = upwards.next().orElse(null);
+      Link link;
+      try {
+        link = upwards.next().orElse(null);
+      } catch (IOException e) {
+        if (ahead.isEmpty()) {
+          throw e;
+        }
+        break; // it fails again behind these
+      }
       if (link == null) {
         break;
       }

@@ -1,9 +1,13 @@
 package dev.cinch.bag.salvage;
 
+import dev.cinch.bag.file.DataFileCursor;
+import dev.cinch.bag.file.DataFileCursor.OnDamage;
+import dev.cinch.bag.file.LeaseTable;
 import dev.cinch.bag.file.OpenFiles;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentBucket.Hole;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
@@ -174,46 +178,100 @@ final class BucketSalvager {
         sink.left(Kind.VOID, path, limit, size - limit, why);
       }
     }
-    long first = afterHeader(start, path, name, in, limit, known != null);
-    if (first < 0 || limit == 0) {
+    FileHeader header = header(start, path, name, in, limit, known != null);
+    if (header == null || limit == 0) {
       in.close();
       return;
     }
-    OpenFiles.Opening uncached = () -> PatchyFile.of(files.file(() -> fs.readUncached(path), null));
-    State state = unproven(fate);
-    sources.add(
-        new FrameSalvager(
-            path, name, in, uncached, files.chunk(), first, limit, known != null, state, sink));
+    OpenFiles.Opening uncached = () -> PatchyFile.of(files.file(() -> past(path), null));
+    var cursor =
+        new DataFileCursor(
+            path, header, in, uncached, limit, OnDamage.SALVAGE, LeaseTable.unread(), files);
+    sources.add(new DataFile(cursor, limit, known != null, unproven(fate)));
   }
 
-  /** Where the first batch begins; below 0 if the file is another's. */
-  private long afterHeader(
+  private Stored past(Path path) throws IOException {
+    try {
+      return fs.readUncached(path);
+    } catch (IOException e) {
+      return fresh.read(path); // then what there is must do
+    }
+  }
+
+  /** What the file begins with, or should; null if the file is another's, which was told. */
+  private @Nullable FileHeader header(
       long start, Path path, DataFileName name, Stored in, long limit, boolean closed)
       throws IOException {
-    var shape = new FileHeader(ANY, ANY, new Bucket(0, 1), name);
+    var any = new FileHeader(ANY, ANY, new Bucket(0, Long.MAX_VALUE), name);
     if (limit == 0) {
-      return shape.length();
+      return any;
     }
     ByteBuffer bytes = ByteBuffer.allocate(FileHeader.MAX_BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    try {
-      int unused = in.read(bytes, 0);
-    } catch (IOException e) {
-      sink.left(Kind.DAMAGE, path, 0, shape.length(), "can't be read: " + InWords.reason(e));
-      return shape.length();
-    }
+    int unused = in.read(bytes, 0);
     Optional<FileHeader> header = FileHeader.decode(bytes.flip());
     if (header.isEmpty()) {
       boolean torn = !closed && limit < SMALLEST_HEADER;
       sink.left(
-          torn ? Kind.VOID : Kind.DAMAGE, path, 0, shape.length(), "no valid header of the file");
-      return shape.length(); // its batches are checksummed for themselves
+          torn ? Kind.VOID : Kind.DAMAGE, path, 0, any.length(), "no valid header of the file");
+      return any; // its batches are checksummed for themselves
     }
-    boolean here = header.get().name().equals(name) && header.get().bucket().start() == start;
-    if (!here) {
+    if (!header.get().name().equals(name) || header.get().bucket().start() != start) {
       sink.left(Kind.DAMAGE, path, 0, limit, "a file of another place: " + header.get());
-      return -1;
+      return null;
     }
-    return shape.length();
+    return header.get();
+  }
+
+  /** What is whole of a data file, by the rules of its closer (rules A4, C4). */
+  private final class DataFile implements Source {
+    private final DataFileCursor in;
+    private final long limit;
+    private final boolean closed;
+    private final State state;
+    private int told;
+    private @Nullable Salvaged current;
+
+    /**
+     * @param closed whether a lock says how long it is; else its end may be torn
+     */
+    DataFile(DataFileCursor in, long limit, boolean closed, State state) {
+      this.in = in;
+      this.limit = limit;
+      this.closed = closed;
+      this.state = state;
+    }
+
+    @Override
+    public @Nullable Salvaged next() throws IOException {
+      current = null;
+      boolean more = in.next();
+      for (; told < in.holes().size(); told++) {
+        Hole hole = in.holes().get(told);
+        left(Kind.DAMAGE, hole.from(), hole.to(), "no whole batch");
+      }
+      if (more) {
+        current =
+            new Salvaged(in.timestamp(), in.file().toString(), in.position(), in.payload(), state);
+      } else if (in.torn() != null) {
+        Kind kind = closed ? Kind.DAMAGE : Kind.VOID;
+        left(kind, in.wholeTo(), limit, closed ? "no whole batch" : "a torn tail");
+      }
+      return current;
+    }
+
+    private void left(Kind kind, long from, long to, String why) throws IOException {
+      sink.left(kind, in.path(), from, to - from, why);
+    }
+
+    @Override
+    public @Nullable Salvaged current() {
+      return current;
+    }
+
+    @Override
+    public void close() throws IOException {
+      in.close();
+    }
   }
 
   private static final Id ANY = new Id(0, 0);

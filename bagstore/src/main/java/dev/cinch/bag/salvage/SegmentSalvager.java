@@ -37,6 +37,11 @@ import org.jspecify.annotations.Nullable;
  * segment once to find them, and the messages a second time. Not thread-safe.
  */
 final class SegmentSalvager {
+  /**
+   * Behind so many zeros no further block is looked for: to read a hole of a terabyte takes long.
+   */
+  private static final long MOST_ZEROS = 1L << 28;
+
   private final StoreFs fs;
   private final SalvageSink sink;
   private final TreeMap<Long, Found> byBucket = new TreeMap<>();
@@ -273,7 +278,7 @@ final class SegmentSalvager {
       if (block == null) {
         gap = gap < 0 ? offset : gap;
         zeros = ahead.get((int) (offset - aheadAt)) == 0 ? zeros + 1 : 0;
-        if (zeros > FrameSalvager.MOST_ZEROS) {
+        if (zeros > MOST_ZEROS) {
           break;
         }
         offset++;

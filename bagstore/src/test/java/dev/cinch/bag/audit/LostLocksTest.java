@@ -20,7 +20,6 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Receipt;
-import dev.cinch.bag.read.EvidenceReader;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Altered;
@@ -88,9 +87,10 @@ class LostLocksTest {
   /** The files that an audit finds damaged. */
   private List<Path> audit(StoreFs fs) throws IOException {
     var damaged = new ArrayList<Path>();
-    new EvidenceReader(
-            rig.open(fs).context(),
-            new EvidenceReader.Sink() {
+    rig.open(fs)
+        .reader()
+        .evidence(
+            new Evidence.Sink() {
               @Override
               public void message(Evidence message, long settledBefore) {}
 
@@ -98,8 +98,7 @@ class LostLocksTest {
               public void damaged(DamagedException e) {
                 damaged.add(e.path());
               }
-            })
-        .read();
+            });
     return damaged;
   }
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
+import dev.cinch.bag.file.DataFileCursor.OnDamage;
 import dev.cinch.bag.fuzz.DataFile;
 import dev.cinch.fuzz.Edits;
 import dev.cinch.fuzz.Hostile;
@@ -24,11 +25,11 @@ final class DataFileFuzzTest {
   void altered(byte[] data) throws IOException {
     byte[] bad = new Edits(data).of(GOOD);
     var open = new ArrayList<String>();
-    DataFileExtent unused = read(bad, false, open);
+    DataFileExtent unused = read(bad, OnDamage.END, open);
     assertEquals(SAMPLE.messages().subList(0, open.size()), open);
 
     var closed = new ArrayList<String>();
-    DataFileExtent extent = read(bad, true, closed);
+    DataFileExtent extent = read(bad, OnDamage.GO_ON, closed);
     assertTrue(SAMPLE.messages().containsAll(closed), closed.toString());
     assertEquals(closed.size(), extent.messages());
     if (!closed.isEmpty()) {
@@ -37,6 +38,11 @@ final class DataFileFuzzTest {
       assertEquals(last, closed.get(closed.size() - 1));
     }
     assertTrue(extent.validLength() == 0 || SAMPLE.ends().contains((int) extent.validLength()));
+
+    var salvaged = new ArrayList<String>();
+    DataFileExtent unread = read(bad, OnDamage.SALVAGE, salvaged);
+    assertTrue(salvaged.containsAll(closed), salvaged.toString());
+    assertEquals(SAMPLE.messages().stream().filter(salvaged::contains).toList(), salvaged);
   }
 
   /** Behind right checksums anything may stand. */
@@ -45,8 +51,8 @@ final class DataFileFuzzTest {
     byte[] bad = DataFile.forged(data);
     var open = new ArrayList<String>();
     var closed = new ArrayList<String>();
-    DataFileExtent live = read(bad, false, open);
-    DataFileExtent extent = read(bad, true, closed);
+    DataFileExtent live = read(bad, OnDamage.END, open);
+    DataFileExtent extent = read(bad, OnDamage.GO_ON, closed);
     assertEquals(open, closed.subList(0, open.size()));
     assertTrue(live.validLength() <= extent.validLength() && extent.validLength() <= bad.length);
     var again = new ArrayList<String>(); // as it is merged, of what was measured
@@ -58,13 +64,13 @@ final class DataFileFuzzTest {
     assertEquals(closed, again);
   }
 
-  private static DataFileExtent read(byte[] file, boolean through, List<String> messages) {
+  private static DataFileExtent read(byte[] file, OnDamage onDamage, List<String> messages) {
     return Hostile.parse(
             file.length,
             DataFile.WINDOWS,
             () -> {
               messages.clear();
-              try (var cursor = DataFile.cursor(file, through)) {
+              try (var cursor = DataFile.cursor(file, onDamage)) {
                 while (cursor.next()) {
                   messages.add(
                       DataFile.line(cursor.position(), cursor.timestamp(), cursor.payload()));

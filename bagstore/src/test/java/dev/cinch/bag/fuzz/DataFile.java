@@ -2,6 +2,7 @@ package dev.cinch.bag.fuzz;
 
 import dev.cinch.bag.bench.DataFileBytes;
 import dev.cinch.bag.file.DataFileCursor;
+import dev.cinch.bag.file.DataFileCursor.OnDamage;
 import dev.cinch.bag.file.DataFileExtent;
 import dev.cinch.bag.file.LeaseTable;
 import dev.cinch.bag.file.OpenFiles;
@@ -114,15 +115,15 @@ public final class DataFile {
     return file.bytes();
   }
 
-  /** Walks a file with the sample's header, as closers do, or as live readers do. */
-  public static DataFileCursor cursor(byte[] file, boolean through) {
+  /** Walks a file with the sample's header. */
+  public static DataFileCursor cursor(byte[] file, OnDamage onDamage) {
     return new DataFileCursor(
         Path.of("file"),
         HEADER,
         DataFileBytes.open(file),
         () -> DataFileBytes.open(file),
         file.length,
-        through,
+        onDamage,
         leases(),
         new OpenFiles(1));
   }
@@ -141,7 +142,7 @@ public final class DataFile {
 
   /** How much there is of such a file. */
   public static DataFileExtent measured(byte[] file) throws IOException {
-    try (DataFileCursor m = cursor(file, true)) {
+    try (DataFileCursor m = cursor(file, OnDamage.GO_ON)) {
       boolean more = true;
       while (more) {
         more = m.next();

@@ -2,6 +2,7 @@ package dev.cinch.bag.read;
 
 import dev.cinch.bag.bench.DataFileBytes;
 import dev.cinch.bag.file.DataFileCursor;
+import dev.cinch.bag.file.DataFileCursor.OnDamage;
 import dev.cinch.bag.file.LeaseTable;
 import dev.cinch.bag.file.OpenFiles;
 import dev.cinch.bag.format.FileHeader;
@@ -75,7 +76,7 @@ public class ReadMicro {
             DataFileBytes.open(file),
             () -> DataFileBytes.open(file),
             file.length,
-            true,
+            OnDamage.GO_ON,
             leases,
             new OpenFiles(1))) {
       for (; cursor.next(); count++) {
