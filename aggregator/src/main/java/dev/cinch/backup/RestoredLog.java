@@ -13,7 +13,6 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
@@ -353,10 +352,8 @@ public final class RestoredLog {
   private Set<Bucket> buckets(long number) throws IOException {
     var buckets = new TreeSet<Bucket>();
     try (SegmentReader segment = SegmentReader.open(log, number)) {
-      for (int i = 0; i < segment.index().size(); i++) {
-        if (segment.index().kind(i) == SegmentBlock.BUCKET) {
-          buckets.add(new Bucket(segment.index().time(i), log.bucketWidth()));
-        }
+      for (int i : segment.index().buckets()) {
+        buckets.add(new Bucket(segment.index().time(i), log.bucketWidth()));
       }
     } catch (DamagedException | NoSuchFileException e) {
       return Set.of();

@@ -1,11 +1,11 @@
 package dev.cinch.bag.audit;
 
+import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Intents;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
-import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.layout.BucketTree;
@@ -15,7 +15,6 @@ import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.TrustedKeys;
@@ -30,6 +29,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -48,10 +48,9 @@ final class LogVerifier {
   private final SegmentsVerifier segments;
   private final Seen seen;
 
-  /** The chain so far: what the next record must follow, if that is known. */
-  private ChainPlace place = ChainPlace.START;
-
+  /** Whether the record before could be read: then the next one's range follows. */
   private boolean known = true;
+
   private long settled = Long.MIN_VALUE;
 
   /**
@@ -83,24 +82,12 @@ final class LogVerifier {
     intents();
     segments.verify();
     tally.messages += segments.retiredMessages();
-    long next = 1;
+    var listed = new TreeSet<Long>();
     var seals = new TreeMap<Long, SortedSet<String>>();
     for (long group : groups()) {
-      seals.clear();
-      for (long number : numbers(log.layout().recordGroup(group), seals)) {
-        if (number > next) {
-          missing(next, number);
-        }
-        record(number, seals.getOrDefault(number, new TreeSet<>()));
-        next = number + 1;
-      }
+      listed.addAll(numbers(log.layout().recordGroup(group), seals));
     }
-    // A seal proves its record, and so does a checkpoint (section 4), and a segment (rule R1).
-    long proven = Math.max(seals.isEmpty() ? 0 : seals.lastKey(), segments.line());
-    proven = Math.max(proven, segments.covers());
-    if (proven >= next) {
-      missing(next, proven + 1);
-    }
+    records(listed, seals);
     for (Bucket bucket : find(settled, Long.MAX_VALUE)) {
       open(bucket);
     }
@@ -184,102 +171,104 @@ final class LogVerifier {
     return numbers;
   }
 
-  /** Where a listing has a gap; an old listing of a group may lack its last. */
-  private void missing(long from, long number) throws IOException {
-    if (!segments.retiredRecord(number - 1)) {
-      long n = Math.max(from, segments.line());
-      while (n < number && exists(n)) {
-        record(n++, new TreeSet<>());
+  /** Goes up the chain from the line, where there is one, and on behind what is damaged. */
+  private void records(SortedSet<Long> listed, SortedMap<Long, SortedSet<String>> seals)
+      throws IOException {
+    // A seal proves its record, and so does a checkpoint (section 4), and a segment (rule R1).
+    long last = Math.max(segments.line(), segments.covers());
+    last = Math.max(last, seals.isEmpty() ? 0 : seals.lastKey());
+    last = Math.max(last, listed.isEmpty() ? 0 : listed.last());
+    long line = 0;
+    var walk = ChainWalk.goingOn(chain, last, ChainPlace.START);
+    while (walk.number() <= last) {
+      if (segments.line() > line) { // what lies below means nothing
+        line = segments.line();
+        Checkpoint checkpoint = segments.checkpoint().orElseThrow();
+        walk = ChainWalk.goingOn(chain, last, ChainPlace.of(checkpoint));
+        atLine(checkpoint, seals);
+        continue;
       }
-      if (n == number) {
-        return;
+      long number = walk.number();
+      Optional<Link> link;
+      try {
+        link = walk.next();
+      } catch (IOException e) {
+        if (segments.retiredRecord(number)) {
+          continue;
+        }
+        link = walk.skip();
+        if (link.isPresent() || listed.contains(number)) {
+          tally.found(Finding.of(e, chain.path(number), "a readable record"));
+        } else {
+          missing(walk, listed, last);
+        }
       }
-      Path path = log.layout().record(n);
-      tally.found(
-          Finding.damage(path, 0, "records without a gap (rule H2)", "none up to " + (number - 1)));
+      if (link.isPresent()) {
+        record(link.get(), seals);
+      } else {
+        known = false;
+      }
     }
-    known = false;
   }
 
-  private boolean exists(long number) throws IOException {
-    Path path = log.layout().record(number);
-    Patience wait = storage.patience(log.layout().recordGroup(LogLayout.groupOfRecord(number)));
-    while (!storage.isThere(path, Freshness.PERMITTED)) {
-      if (segments.retiredRecord(number) || !wait.again()) {
-        return false;
-      }
+  /** Where a listing has a gap: told once. */
+  private void missing(ChainWalk walk, SortedSet<Long> listed, long last) {
+    long first = walk.number() - 1;
+    SortedSet<Long> behind = listed.tailSet(first);
+    long end = behind.isEmpty() ? last : behind.first() - 1;
+    while (walk.number() <= end) {
+      Optional<Link> unused = walk.skip();
     }
-    return true;
+    tally.bad(chain.path(first), "records without a gap (rule H2)", "none up to " + end);
   }
 
-  private void record(long number, SortedSet<String> seals) throws IOException {
-    tally.records++;
-    var read = new ArrayList<HorizonRecord>();
+  /** The record at the line stays, and the checkpoint names it. */
+  private void atLine(Checkpoint checkpoint, SortedMap<Long, SortedSet<String>> seals)
+      throws IOException {
+    long line = checkpoint.number();
     tally.unlessRetired(
-        () -> read(number, seals).ifPresent(read::add), () -> segments.retiredRecord(number));
-    if (read.isEmpty()) {
-      known = false;
-      return;
-    }
-    HorizonRecord record = read.get(0);
+        () -> {
+          try {
+            Optional<Link> link = chain.readUnlessRetired(line);
+            if (link.isPresent()) {
+              vouched(link.get(), seals);
+              TrustedKeys unused = trusted(link.get().record());
+            }
+          } catch (IOException e) {
+            tally.found(Finding.of(e, chain.path(line), "a readable record"));
+          }
+        },
+        () -> segments.retiredRecord(line));
+    known = true;
+    settled = checkpoint.to();
+  }
+
+  private void record(Link link, SortedMap<Long, SortedSet<String>> seals) throws IOException {
+    HorizonRecord record = link.record();
+    tally.unlessRetired(
+        () -> vouched(link, seals), () -> segments.retiredRecord(record.number()));
     if (!known && record.from() > settled) {
       unknownRange(record.from());
     }
     known = true;
     settled = record.to();
-    range(record, trusted(record, log.layout().record(number)));
+    range(record, trusted(record));
   }
 
-  private Optional<HorizonRecord> read(long number, SortedSet<String> seals) {
-    Path path = log.layout().record(number);
+  private void vouched(Link link, SortedMap<Long, SortedSet<String>> seals) {
+    long number = link.record().number();
+    tally.records++;
+    tally.read(chain.path(number), link.record().encode().length);
     try {
-      Link link = chain.read(number);
-      try {
-        link = chain.sealed(link, seals);
-      } catch (DamagedException e) {
-        tally.found(Finding.of(e));
-      }
-      HorizonRecord record = link.record();
-      tally.read(path, record.encode().length);
-      follows(record, path);
-      place = ChainPlace.of(record, link.digest());
-      line(record, path);
-      return Optional.of(record);
-    } catch (DamagedException e) {
-      tally.found(Finding.of(e));
+      Link unused = chain.sealed(link, seals.getOrDefault(number, new TreeSet<>()));
     } catch (IOException e) {
-      tally.found(Finding.of(e, path, "a readable record"));
-    }
-    return Optional.empty();
-  }
-
-  /** That it is the one that the checkpoint names, if it is the one at the line. */
-  private void line(HorizonRecord record, Path path) throws DamagedException {
-    Optional<Checkpoint> checkpoint = segments.checkpoint();
-    if (checkpoint.isPresent() && checkpoint.get().number() == record.number()) {
-      ChainPlace.of(checkpoint.get()).is(record, place.digest(), path, "the checkpoint");
-    }
-  }
-
-  private void follows(HorizonRecord r, Path path) throws IOException {
-    if (!known) {
-      return;
-    }
-    try {
-      place.precedes(r, path, log.layout().record(Math.max(1, place.number())));
-    } catch (DamagedException e) {
-      if (!segments.retiredRecord(r.number() - 1)) {
-        tally.found(Finding.of(e));
-      } else {
-        // The one before was retired, and linked again by a closer that slept through that: it does
-        // not count (rule R2).
-        tally.found(Finding.note(e.path(), e.offset(), e.expected(), e.actual()));
-      }
+      tally.found(Finding.of(e, chain.path(number), "a readable record"));
     }
   }
 
   /** The keys that apply to a record's range (rule F3). */
-  private TrustedKeys trusted(HorizonRecord r, Path path) throws IOException {
+  private TrustedKeys trusted(HorizonRecord r) throws IOException {
+    Path path = chain.path(r.number());
     TrustedKeys trusted = keys.first(r.trustedKeys());
     if (trusted.size() < r.trustedKeys()) {
       tally.bad(path, "at most " + trusted.size() + " trusted keys", "" + r.trustedKeys());

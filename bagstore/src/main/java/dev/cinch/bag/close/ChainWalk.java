@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
 @CheckReturnValue
 public final class ChainWalk {
   private final HorizonChain chain;
-  private final Link tip;
+  private final @Nullable Link tip;
+  private final long last;
   private final boolean goesOn;
 
   private long next;
@@ -40,18 +41,24 @@ public final class ChainWalk {
    * @param first the number of the first record to give; 1, or above a checkpoint's
    */
   public ChainWalk(HorizonChain chain, Link tip, long first) {
-    this(chain, tip, first, null, false);
+    this(chain, tip, tip.record().number(), first, null, false);
   }
 
   /** As {@link #ChainWalk(HorizonChain, Link, long)}, where a segment says what stands before. */
   public ChainWalk(HorizonChain chain, Link tip, ChainPlace before) {
-    this(chain, tip, before.number() + 1, before, false);
+    this(chain, tip, tip.record().number(), before.number() + 1, before, false);
   }
 
   private ChainWalk(
-      HorizonChain chain, Link tip, long first, @Nullable ChainPlace before, boolean goesOn) {
+      HorizonChain chain,
+      @Nullable Link tip,
+      long last,
+      long first,
+      @Nullable ChainPlace before,
+      boolean goesOn) {
     this.chain = chain;
     this.tip = tip;
+    this.last = last;
     this.next = first;
     this.before = before;
     this.goesOn = goesOn;
@@ -62,7 +69,12 @@ public final class ChainWalk {
    * be read.
    */
   public static ChainWalk goingOn(HorizonChain chain, Link tip, long first) {
-    return new ChainWalk(chain, tip, first, null, true);
+    return new ChainWalk(chain, tip, tip.record().number(), first, null, true);
+  }
+
+  /** The same, where the last record may be one that can't be read. */
+  public static ChainWalk goingOn(HorizonChain chain, long last, ChainPlace before) {
+    return new ChainWalk(chain, null, last, before.number() + 1, before, true);
   }
 
   /** Checks one record that was read against those beside it. */
@@ -88,7 +100,7 @@ public final class ChainWalk {
    *     damaged, or if they don't follow each other
    */
   public Optional<Link> next() throws IOException {
-    if (next > tip.record().number()) {
+    if (next > last) {
       return Optional.empty();
     }
     if (before == null && !unknown) {
@@ -101,7 +113,7 @@ public final class ChainWalk {
     }
     follows = true;
     ChainPlace place = place(given);
-    Link after = next == tip.record().number() ? null : after();
+    Link after = next == last ? null : after();
     if (after != null) {
       precedes(place, after);
     }
@@ -114,13 +126,13 @@ public final class ChainWalk {
 
   /** The record behind the next one. */
   private @Nullable Link after() throws IOException {
-    try {
+    if (!goesOn || tip != null && next + 1 == last) {
       return read(next + 1);
+    }
+    try {
+      return chain.read(next + 1);
     } catch (IOException e) {
-      if (goesOn) {
-        return null; // it fails when it is its turn
-      }
-      throw e;
+      return null; // it fails when it is its turn
     }
   }
 
@@ -169,6 +181,6 @@ public final class ChainWalk {
   }
 
   private Link read(long number) throws IOException {
-    return number == tip.record().number() ? tip : chain.readKept(number);
+    return tip != null && number == last ? tip : chain.readKept(number);
   }
 }

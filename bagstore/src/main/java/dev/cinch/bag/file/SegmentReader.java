@@ -27,6 +27,7 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.HexFormat;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -71,10 +72,7 @@ public final class SegmentReader implements Closeable {
     var entries = new byte[body.remaining()];
     body.get(entries);
     index = SegmentIndex.decode(entries, trailer.indexOffset(), path);
-    if (header.isOfBucket()
-        && (index.size() == 0
-            || index.kind(0) != SegmentBlock.BUCKET
-            || index.time(0) != header.from())) {
+    if (header.isOfBucket() && index.bucket(header.from()).orElse(-1) != 0) {
       throw new DamagedException(path, trailer.indexOffset(), "the lock's bucket first", "none");
     }
     MessageDigest opened = Envelope.sha256();
@@ -362,11 +360,8 @@ public final class SegmentReader implements Closeable {
    * @param start of a bucket in the segment's range
    */
   public Optional<SegmentBucket> bucket(long start) throws IOException {
-    int i = index.before(start);
-    if (i == index.size() || index.time(i) != start || index.kind(i) != SegmentBlock.BUCKET) {
-      return Optional.empty();
-    }
-    return Optional.of(bucketAt(i));
+    OptionalInt i = index.bucket(start);
+    return i.isEmpty() ? Optional.empty() : Optional.of(bucketAt(i.getAsInt()));
   }
 
   public SegmentBucket bucketAt(int i) throws IOException {
@@ -381,7 +376,7 @@ public final class SegmentReader implements Closeable {
 
   /** How many messages a block has before a time; 0 if it is another one. */
   public long messages(int i, long to) throws IOException {
-    if (index.kind(i) != SegmentBlock.MESSAGES || index.time(i) >= to) {
+    if (!index.isMessages(i) || index.time(i) >= to) {
       return 0;
     }
     var block = new SegmentMessages(block(i), path, index.offset(i));

@@ -2,7 +2,6 @@ package dev.cinch.bag.file;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentBucket.Hole;
 import dev.cinch.bag.model.DataFileName;
@@ -45,17 +44,15 @@ public final class SegmentVerifier {
    */
   public void verify(Buckets each) throws IOException {
     long before = Long.MIN_VALUE;
-    for (int i = 0; i < segment.index().size(); i++) {
-      if (segment.index().kind(i) == SegmentBlock.BUCKET) {
-        SegmentBucket b = segment.bucketAt(i);
-        if (buckets > 0 && b.start() <= before) {
-          throw wrong("buckets in ascending order, found " + b.start() + " after " + before);
-        }
-        before = b.start();
-        verifyBucket(b);
-        each.bucket(b);
-        buckets++;
+    for (int i : segment.index().buckets()) {
+      SegmentBucket b = segment.bucketAt(i);
+      if (buckets > 0 && b.start() <= before) {
+        throw wrong("buckets in ascending order, found " + b.start() + " after " + before);
       }
+      before = b.start();
+      verifyBucket(b);
+      each.bucket(b);
+      buckets++;
     }
     if (advance() || messages != segment.trailer().messages()) {
       throw wrong(segment.trailer().messages() + " messages, found " + messages);

@@ -42,7 +42,7 @@ public record ChainPlace(long number, long to, String digest, int trustedKeys) {
     if (next.number() != number + 1) {
       throw new DamagedException(path, 0, "record " + (number + 1), "record " + next.number());
     }
-    if (!next.previous().equals(digest)) {
+    if (!isNamedBy(next)) {
       if (number == 0) {
         throw new DamagedException(path, 0, "an empty \"previous\"", next.previous());
       }
@@ -59,6 +59,11 @@ public record ChainPlace(long number, long to, String digest, int trustedKeys) {
       throw new DamagedException(
           path, 0, trustedKeys + " trusted keys, as before, or more", "" + next.trustedKeys());
     }
+  }
+
+  /** Whether the record that comes next names the one at this place. */
+  public boolean isNamedBy(HorizonRecord next) {
+    return next.previous().equals(digest);
   }
 
   /**

@@ -3,6 +3,8 @@ package dev.cinch.bag.format;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
+import java.util.OptionalInt;
+import java.util.stream.IntStream;
 
 /**
  * The body of a segment's index block: every other block, in the order of the file.
@@ -88,6 +90,23 @@ public final class SegmentIndex {
       }
     }
     return low;
+  }
+
+  /** The places of the bucket blocks, in order. */
+  public int[] buckets() {
+    return IntStream.range(0, size).filter(i -> kind(i) == SegmentBlock.BUCKET).toArray();
+  }
+
+  /** The place of the block of the bucket that begins then; empty if there is none (rule H1). */
+  public OptionalInt bucket(long start) {
+    int i = before(start);
+    return i < size && time(i) == start && kind(i) == SegmentBlock.BUCKET
+        ? OptionalInt.of(i)
+        : OptionalInt.empty();
+  }
+
+  public boolean isMessages(int i) {
+    return kind(i) == SegmentBlock.MESSAGES;
   }
 
   /** The bucket block that stands before or at block {@code i}. */

@@ -1,5 +1,6 @@
 package dev.cinch.bag.salvage;
 
+import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
@@ -92,7 +93,7 @@ final class KnownChain {
   /** From the last one down: each names the one before it, and a checkpoint that at the line. */
   private void count() throws IOException {
     long above = 0;
-    String previous = "";
+    HorizonRecord counted = null; // null: it does not count, nor those that only it names
     for (Map.Entry<Long, Read<HorizonRecord>> e : found.descendingMap().entrySet()) {
       long n = e.getKey();
       HorizonRecord r = e.getValue().value();
@@ -100,7 +101,7 @@ final class KnownChain {
       if (n == line && checkpoint != null) {
         counts = checkpoint.digest().equals(e.getValue().digest());
       } else if (above == n + 1) {
-        counts = previous.equals(e.getValue().digest());
+        counts = counted != null && ChainPlace.of(r, e.getValue().digest()).isNamedBy(counted);
       } else if (counts && seals.containsKey(n)) {
         counts = seals.getOrDefault(n, Set.of()).equals(Set.of(e.getValue().digest()));
       }
@@ -110,7 +111,7 @@ final class KnownChain {
         left(log.record(n), 0, "not what the next one follows, or its seal");
       }
       above = n;
-      previous = counts ? r.previous() : ""; // nor those that only this one names
+      counted = counts ? r : null;
     }
   }
 

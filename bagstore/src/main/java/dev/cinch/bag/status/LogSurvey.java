@@ -14,7 +14,6 @@ import dev.cinch.bag.file.SegmentMarks;
 import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentIndex;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
@@ -274,7 +273,7 @@ public final class LogSurvey {
   private static long newestIn(SegmentReader segment) throws IOException {
     SegmentIndex index = segment.index();
     for (int i = index.size() - 1; i >= 0; i--) {
-      if (index.kind(i) == SegmentBlock.MESSAGES) {
+      if (index.isMessages(i)) {
         long last = index.time(i);
         SegmentCursor cursor = segment.messages(last, Long.MAX_VALUE);
         while (cursor.next()) {
