@@ -128,7 +128,6 @@ public final class RestoredLog {
       go(number > last.number(), layout.record(number));
     }
     for (Path lock : damagedLocks) {
-      storage.reopen(Objects.requireNonNull(lock.getParent()));
       go(true, lock);
     }
     if (backup) {
@@ -269,7 +268,6 @@ public final class RestoredLog {
 
   /** A backup has nothing behind its last record, but for what a run that was killed left. */
   private void remove(Path bucket) throws IOException {
-    storage.reopen(bucket);
     for (String name : names(bucket)) {
       go(true, bucket.resolve(name));
     }

@@ -124,13 +124,6 @@ public final class RemovedLogFiles {
     }
 
     void bucket(Path directory) throws IOException {
-      if (really) {
-        try {
-          storage.reopen(directory);
-        } catch (IOException e) {
-          LOG.debug("{}: mode left: {}", directory, e.toString()); // who may write needs none
-        }
-      }
       files(directory);
       directory(directory);
     }

@@ -218,9 +218,6 @@ final class RetiredTree {
    */
   private void retire(Path directory) throws IOException {
     try {
-      if (really) {
-        makeWritable(directory);
-      }
       List<String> names;
       try {
         names = storage.list(directory, Freshness.CACHED);
@@ -286,17 +283,6 @@ final class RetiredTree {
     return DataFileName.parse(name).isPresent()
         || Names.isTemporary(name)
         || LogLayout.isHeldOpen(name);
-  }
-
-  /** Whoever may not change its mode may still be allowed to write to it. */
-  private void makeWritable(Path directory) throws IOException {
-    try {
-      storage.reopen(directory);
-    } catch (NoSuchFileException e) {
-      throw e;
-    } catch (IOException e) {
-      LOG.debug("{}: mode left: {}", directory, e.toString());
-    }
   }
 
   /** Whether it is gone; a file that was removed and is still open here stays until it is not. */

@@ -42,7 +42,7 @@ class RetireBlockedTest {
 
   /** As versions did that closed directories: Alice made it, and alone may give it its mode. */
   private static void protect(Rig rig, Path bucket) throws Exception {
-    rig.disk.view(Rig.ALICE).chmod(bucket, 02555);
+    rig.disk.view(Rig.ALICE).chmod(bucket, 02755);
   }
 
   /** Segments cover all, and all is old enough. */

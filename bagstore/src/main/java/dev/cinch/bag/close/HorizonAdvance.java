@@ -207,7 +207,7 @@ public final class HorizonAdvance {
       throw e;
     }
     Link last = chain.durable(settle(intent, now)); // or a lock could be left with neither
-    intent.announcement().withdraw(); // step 5
+    intents.withdraw(intent); // step 5
     intents.sweep(last.record().to(), now);
     return last;
   }
@@ -237,7 +237,7 @@ public final class HorizonAdvance {
     new UnrecordedLocks(log).refuse(from, to);
     Intent intent = intents.leaveLast(to);
     Link last = chain.durable(settle(intent, now));
-    intent.announcement().withdraw();
+    intents.withdraw(intent);
     return last;
   }
 

@@ -1,14 +1,17 @@
 package dev.cinch.bag.close;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
-import dev.cinch.bag.storage.Announcement;
-import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.Id;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -31,26 +34,33 @@ public final class Intents {
   private static final long STALE_NANOS = Duration.ofDays(1).toNanos();
 
   private final LogContext log;
-  private final LogStorage storage;
+  private final StoreStorage storage;
 
   /** What this has left last: an advance that failed goes by it again. */
-  private volatile @Nullable Announcement left;
+  private volatile @Nullable Left last;
 
   public Intents(LogContext log) {
     this.log = log;
-    this.storage = log.storage();
+    this.storage = log.documents();
   }
+
+  /**
+   * One that somebody left: its name says all.
+   *
+   * @param to the boundary that it reaches; {@link Long#MAX_VALUE} for the end of time
+   */
+  public record Left(long to, Path document) {}
 
   /**
    * A closer's own.
    *
-   * @param to the boundary that it reaches
+   * @param to the boundary up to which it settles
    * @param closer drawn for it
-   * @param announcement withdrawn only once a record has reached it that is durable: a link that a
-   *     closer asked for and gave up may still be carried out, and a lock that neither a record nor
-   *     an intent reaches proves that records are missing
+   * @param left withdrawn only once a record has reached it that is durable: a link that a closer
+   *     asked for and gave up may still be carried out, and a lock that neither a record nor an
+   *     intent reaches proves that records are missing
    */
-  record Intent(long to, Id closer, Announcement announcement) {}
+  record Intent(long to, Id closer, Left left) {}
 
   /**
    * Leaves one: advance, step 2. One that an advance to the same boundary left, and that is there,
@@ -60,17 +70,17 @@ public final class Intents {
    *     would count for nothing; it is gone then, and nothing was done under it
    */
   Intent leave(long to) throws IOException {
-    Announcement before = left;
-    if (before != null && before.to() == to && before.madeAt().isPresent()) {
+    Left before = last;
+    if (before != null && before.to() == to && madeAt(before).isPresent()) {
       return new Intent(to, Id.random(log.store().random()), before);
     }
     Intent intent = leave(to, to);
-    OptionalLong made = intent.announcement().madeAt(); // none: swept, a record has reached it
+    OptionalLong made = madeAt(intent.left()); // none: swept, a record has reached it
     if (made.isPresent() && !canBeLeft(to, made.getAsLong())) {
-      intent.announcement().withdraw();
+      withdraw(intent);
       throw new TooEarlyException(to, to - made.getAsLong() + log.store().settings().graceNanos());
     }
-    left = intent.announcement();
+    last = intent.left();
     return intent;
   }
 
@@ -83,24 +93,60 @@ public final class Intents {
     return leave(to, Long.MAX_VALUE);
   }
 
-  private Intent leave(long to, long announced) throws IOException {
+  private Intent leave(long to, long reach) throws IOException {
+    LogLayout layout = log.layout();
     Id closer = Id.random(log.store().random());
-    return new Intent(to, closer, storage.announce(announced, closer));
+    Path document =
+        reach == Long.MAX_VALUE ? layout.endIntent(closer) : layout.intent(reach, closer);
+    boolean unused = storage.publish(document, new byte[0]);
+    return new Intent(to, closer, new Left(reach, document));
+  }
+
+  /** Removes one's own (advance, step 5). What stays behind is swept by others. */
+  void withdraw(Intent intent) {
+    storage.removeQuietly(intent.left().document());
+  }
+
+  /** Those there are. */
+  public List<Left> left(Freshness freshness) throws IOException {
+    Path place = log.layout().intents();
+    List<String> names =
+        freshness == Freshness.CERTAIN
+            ? storage.list(place, freshness)
+            : storage.listIfThere(place, freshness);
+    var all = new ArrayList<Left>();
+    for (String name : names) {
+      LogLayout.intentReach(name).ifPresent(to -> all.add(new Left(to, place.resolve(name))));
+    }
+    return all;
+  }
+
+  /**
+   * The storage's time of its making, or an earlier one from a cache.
+   *
+   * @return empty if it was removed
+   */
+  public OptionalLong madeAt(Left intent) throws IOException {
+    try {
+      return OptionalLong.of(storage.changedAt(intent.document()));
+    } catch (NoSuchFileException e) {
+      return OptionalLong.empty();
+    }
   }
 
   /** Whether one reaches past a bucket's start, past every cache: append, step 4. */
   boolean reachPast(Bucket bucket) throws IOException {
-    return furthest(storage.announced(Freshness.CERTAIN), bucket.start()) > bucket.start();
+    return furthest(left(Freshness.CERTAIN), bucket.start()) > bucket.start();
   }
 
   /** How far the furthest one reaches, as fresh as this user may look; the lowest time if none. */
   long furthest() throws IOException {
-    return furthest(storage.announced(Freshness.PERMITTED), Long.MIN_VALUE);
+    return furthest(left(Freshness.PERMITTED), Long.MIN_VALUE);
   }
 
-  private long furthest(List<Announcement> intents, long least) {
+  private long furthest(List<Left> intents, long least) {
     long furthest = least;
-    for (Announcement intent : intents) {
+    for (Left intent : intents) {
       if (intent.to() > furthest && counts(intent)) {
         furthest = intent.to();
       }
@@ -109,9 +155,9 @@ public final class Intents {
   }
 
   /** In doubt it does: who believes one too many closes a bucket or waits for a record. */
-  private boolean counts(Announcement intent) {
+  private boolean counts(Left intent) {
     try {
-      OptionalLong made = intent.madeAt();
+      OptionalLong made = madeAt(intent);
       return made.isEmpty() || canBeLeft(intent.to(), made.getAsLong());
     } catch (IOException e) {
       return true;
@@ -137,16 +183,16 @@ public final class Intents {
    * @param now by the storage's clock
    */
   void sweep(long settled, long now) throws IOException {
-    for (Announcement intent : storage.announced(Freshness.CACHED)) {
+    for (Left intent : left(Freshness.CACHED)) {
       if (intent.to() <= settled || isStale(intent, now)) {
-        intent.withdraw();
+        storage.removeQuietly(intent.document());
       }
     }
   }
 
-  private boolean isStale(Announcement intent, long now) {
+  private boolean isStale(Left intent, long now) {
     try {
-      OptionalLong made = intent.madeAt();
+      OptionalLong made = madeAt(intent);
       return made.isPresent()
           && !canBeLeft(intent.to(), made.getAsLong())
           && now - made.getAsLong() > STALE_NANOS;

@@ -160,7 +160,7 @@ public final class StoreShards {
     long number = now.lastMap() + 1;
     while (true) {
       var next = new ShardMap(number, count);
-      if (store.storage().note(store.layout().shardMap(number))) {
+      if (store.storage().publish(store.layout().shardMap(number), new byte[0])) {
         now.published.publish(StoreLayout.shardMapName(next), by);
         return look(store).map();
       }

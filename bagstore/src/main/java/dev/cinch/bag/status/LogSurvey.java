@@ -19,7 +19,6 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.status.LogStatus.LeftIntent;
-import dev.cinch.bag.storage.Announcement;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
@@ -200,9 +199,10 @@ public final class LogSurvey {
 
   private Optional<LeftIntent> intent(long settled) throws IOException {
     LeftIntent furthest = null;
-    for (Announcement intent : log.storage().announced(Freshness.CACHED)) {
+    var intents = new Intents(log);
+    for (Intents.Left intent : intents.left(Freshness.CACHED)) {
       if (intent.to() > settled && (furthest == null || intent.to() > furthest.reach())) {
-        OptionalLong since = intent.madeAt(); // none: a record has reached it meanwhile
+        OptionalLong since = intents.madeAt(intent); // none: a record has reached it meanwhile
         if (since.isPresent() && Intents.canBeLeft(intent.to(), since.getAsLong())) {
           furthest = new LeftIntent(intent.to(), since.getAsLong());
         }

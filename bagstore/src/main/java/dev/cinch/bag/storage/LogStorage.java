@@ -5,7 +5,6 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
-import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -158,16 +157,6 @@ public interface LogStorage {
 
   /** Whether a bucket changed so lately that a cache may not know what is in it. */
   boolean mayBeUnseen(Bucket bucket) throws IOException;
-
-  /**
-   * Leaves an intent to settle up to a time (S4): advance, step 2. Durable when it returns.
-   *
-   * @param to the boundary; {@link Long#MAX_VALUE}: to the end of time
-   */
-  Announcement announce(long to, Id closer) throws IOException;
-
-  /** The intents there are. */
-  List<Announcement> announced(Freshness freshness) throws IOException;
 
   /** How things look that may be cached. */
   enum Freshness {

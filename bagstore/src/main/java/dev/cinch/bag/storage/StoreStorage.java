@@ -134,7 +134,12 @@ public interface StoreStorage {
     }
   }
 
-  /** Publishes one document as {@link Draft#publish} does, and secures it. */
+  /**
+   * Publishes one document as {@link Draft#publish} does, and secures it; unless the store is
+   * another one.
+   *
+   * @param content nothing where it says all by its name
+   */
   default boolean publish(Path document, byte[] content) throws IOException {
     Path place = Objects.requireNonNull(document.getParent());
     try (Draft draft = draft(place, content)) {
@@ -143,13 +148,6 @@ public interface StoreStorage {
       return made;
     }
   }
-
-  /**
-   * Makes a document that says all by its name, unless it is there or the store is another one.
-   *
-   * @return as {@link Draft#publish}
-   */
-  boolean note(Path document) throws IOException;
 
   /** Makes durable what is in a place, whoever made it. */
   void secure(Path place) throws IOException;
@@ -163,9 +161,6 @@ public interface StoreStorage {
 
   /** Removes a document that others would sweep as well, so a failure is none. */
   void removeQuietly(Path document);
-
-  /** Lets what stands in a bucket be removed that an earlier version closed. */
-  void reopen(Path bucket) throws IOException;
 
   /**
    * Removes an empty place.

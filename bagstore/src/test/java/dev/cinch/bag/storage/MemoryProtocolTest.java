@@ -12,6 +12,9 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.close.HorizonAdvance;
+import dev.cinch.bag.close.Intents;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import java.nio.file.Path;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Locks;
@@ -95,7 +98,7 @@ class MemoryProtocolTest {
     var horizon = new HorizonAdvance(log);
     Link tip = horizon.advance(horizon.reachable(), OptionalLong.of(time.wallNanos()));
     assertEquals(tip.record(), new HorizonChain(open()).freshTip().orElseThrow().record());
-    assertEquals(List.of(), open().storage().announced(LogStorage.Freshness.CERTAIN));
+    assertEquals(List.of(), new Intents(open()).left(Freshness.CERTAIN));
     long messages = 0;
     for (ClosedBucket bucket : tip.record().buckets()) {
       messages += new Locks(open()).readListed(bucket).messages();
@@ -111,14 +114,15 @@ class MemoryProtocolTest {
       LogContext log = open();
       Bucket bucket = Bucket.of(before.timestamp(), log.bucketWidth());
       // A closer that measures now, as far as it gets before its bucket is over.
-      Announcement intent = log.storage().announce(bucket.end(), Id.random(new Random(1)));
+      Path intent = log.layout().intent(bucket.end(), Id.random(new Random(1)));
+      assertTrue(log.documents().publish(intent, new byte[0]));
       try (Closing closing = log.storage().seal(bucket)) {
         Receipt late = append(writer, "late");
         assertTrue(late.timestamp() > before.timestamp());
         Locks.Closed lock = new Locks(log).read(bucket).orElseThrow(); // the writer has closed it
         assertEquals(late instanceof Receipt.Committed ? 2 : 1, lock.messages());
       }
-      intent.withdraw();
+      log.documents().removeQuietly(intent);
     }
   }
 
@@ -189,6 +193,6 @@ class MemoryProtocolTest {
     assertThrows(
         TooEarlyException.class,
         () -> horizon.advance(time.wallNanos() + SECOND, OptionalLong.empty()));
-    assertEquals(List.of(), open().storage().announced(LogStorage.Freshness.CERTAIN));
+    assertEquals(List.of(), new Intents(open()).left(Freshness.CERTAIN));
   }
 }

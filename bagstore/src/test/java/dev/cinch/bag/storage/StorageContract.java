@@ -28,7 +28,9 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.OptionalLong;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -142,7 +144,6 @@ abstract class StorageContract {
     }
     Path place = log.bucket(BUCKET);
     assertThrows(DirectoryNotEmptyException.class, () -> other.removePlace(place));
-    other.reopen(place);
     for (String name : other.list(place, Freshness.CERTAIN)) {
       assertTrue(other.remove(place.resolve(name)));
     }
@@ -230,19 +231,25 @@ abstract class StorageContract {
 
   @Test
   void s4IntentsStayUntilTheyAreWithdrawn() throws Exception {
-    assertEquals(List.of(), bob.announced(Freshness.CERTAIN));
-    Announcement mine = alice.announce(BUCKET.end(), new Id(1, 1));
-    Announcement last = alice.announce(Long.MAX_VALUE, new Id(1, 2));
-    assertEquals(List.of(BUCKET.end(), Long.MAX_VALUE), reaches(bob));
-    mine.withdraw();
-    assertTrue(mine.madeAt().isEmpty());
-    assertEquals(List.of(Long.MAX_VALUE), reaches(bob));
-    last.withdraw();
-    assertEquals(List.of(), reaches(bob));
+    assertEquals(List.of(), other.listIfThere(log.intents(), Freshness.CERTAIN));
+    Path mine = log.intent(BUCKET.end(), new Id(1, 1));
+    Path last = log.endIntent(new Id(1, 2));
+    assertTrue(store.publish(mine, new byte[0]));
+    assertTrue(store.publish(last, new byte[0]));
+    assertEquals(List.of(BUCKET.end(), Long.MAX_VALUE), reaches(other));
+    store.removeQuietly(mine);
+    assertThrows(NoSuchFileException.class, () -> store.changedAt(mine));
+    assertEquals(List.of(Long.MAX_VALUE), reaches(other));
+    store.removeQuietly(last);
+    assertEquals(List.of(), reaches(other));
   }
 
-  private static List<Long> reaches(LogStorage client) throws IOException {
-    return client.announced(Freshness.CERTAIN).stream().map(Announcement::to).sorted().toList();
+  private List<Long> reaches(StoreStorage client) throws IOException {
+    return client.list(log.intents(), Freshness.CERTAIN).stream()
+        .map(LogLayout::intentReach)
+        .map(OptionalLong::getAsLong)
+        .sorted()
+        .toList();
   }
 
   @Test
@@ -270,9 +277,9 @@ abstract class StorageContract {
     for (int i = 1; i <= 3; i++) {
       Path number = layout.instances().resolve(Numbered.name(i));
       assertEquals(i - 1, other.list(layout.instances(), Freshness.CERTAIN).size());
-      assertTrue(store.note(number));
+      assertTrue(store.publish(number, new byte[0]));
       store.secure(layout.instances());
-      assertFalse(store.note(number));
+      assertFalse(store.publish(number, new byte[0]));
       assertEquals(i, other.list(layout.instances(), Freshness.CERTAIN).size());
       assertEquals(i, other.listNow(layout.instances()).size());
       assertEquals(i, other.listIfPermitted(layout.instances()).orElseThrow().size());
@@ -318,16 +325,17 @@ abstract class StorageContract {
   @Test
   void s8TheClockIsNotBeforeAnyChange() throws Exception {
     long before = store.now();
-    Announcement intent = alice.announce(BUCKET.end(), new Id(1, 1));
+    Path intent = log.intent(BUCKET.end(), new Id(1, 1));
+    assertTrue(store.publish(intent, new byte[0]));
     Entered entered = written(bob, NAME, SAMPLE.bytes());
-    assertTrue(intent.madeAt().orElseThrow() >= before);
-    assertTrue(other.now() >= intent.madeAt().orElseThrow());
+    assertTrue(store.changedAt(intent) >= before);
+    assertTrue(other.now() >= store.changedAt(intent));
     long changed = entered.changedAt();
     assertTrue(changed >= before);
     assertTrue(store.now() >= changed);
     Path ceiling = layout.ceilings().resolve(new CeilingName(1, 5).toString());
     long earlier = store.now();
-    assertTrue(store.note(ceiling));
+    assertTrue(store.publish(ceiling, new byte[0]));
     assertTrue(store.changedAt(ceiling) >= earlier);
     assertTrue(other.now() >= store.changedAt(ceiling));
   }

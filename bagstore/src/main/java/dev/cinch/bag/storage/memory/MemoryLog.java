@@ -5,7 +5,6 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
-import dev.cinch.bag.storage.Announcement;
 import dev.cinch.bag.storage.BucketSealedException;
 import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.Entered;
@@ -15,7 +14,6 @@ import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.storage.memory.MemoryStore.Bytes;
 import dev.cinch.bag.storage.memory.MemoryStore.Document;
-import dev.cinch.lease.Id;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -24,8 +22,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 
 /** A log of a {@link MemoryStore}. Its lock is what appending and closing go one by one by. */
@@ -34,7 +30,6 @@ final class MemoryLog implements LogStorage {
 
   private final MemoryStore store;
   private final LogLayout layout;
-  private final List<Announcement> intents = new CopyOnWriteArrayList<>();
 
   MemoryLog(MemoryStore store, LogLayout layout) {
     this.store = store;
@@ -210,42 +205,5 @@ final class MemoryLog implements LogStorage {
   @Override
   public boolean mayBeUnseen(Bucket bucket) {
     return false;
-  }
-
-  @Override
-  public Announcement announce(long to, Id closer) {
-    var intent = new Intent(to, store.now());
-    intents.add(intent);
-    return intent;
-  }
-
-  @Override
-  public List<Announcement> announced(Freshness freshness) {
-    return List.copyOf(intents);
-  }
-
-  private final class Intent implements Announcement {
-    private final long to;
-    private final long at;
-
-    Intent(long to, long at) {
-      this.to = to;
-      this.at = at;
-    }
-
-    @Override
-    public long to() {
-      return to;
-    }
-
-    @Override
-    public OptionalLong madeAt() {
-      return intents.contains(this) ? OptionalLong.of(at) : OptionalLong.empty();
-    }
-
-    @Override
-    public void withdraw() {
-      boolean unused = intents.remove(this);
-    }
   }
 }

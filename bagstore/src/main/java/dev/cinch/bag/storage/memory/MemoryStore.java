@@ -214,11 +214,6 @@ public final class MemoryStore implements StoreStorage {
   }
 
   @Override
-  public boolean note(Path document) {
-    return make(document, new byte[0]) != null;
-  }
-
-  @Override
   public void secure(Path place) {}
 
   @Override
@@ -230,9 +225,6 @@ public final class MemoryStore implements StoreStorage {
   public void removeQuietly(Path document) {
     boolean unused = remove(document);
   }
-
-  @Override
-  public void reopen(Path bucket) {}
 
   @Override
   public void removePlace(Path place) throws IOException {

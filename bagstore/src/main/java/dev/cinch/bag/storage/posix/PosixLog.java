@@ -11,7 +11,6 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
-import dev.cinch.bag.storage.Announcement;
 import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.Entered;
 import dev.cinch.bag.storage.ForeignEntryException;
@@ -26,10 +25,8 @@ import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.function.Consumer;
 
 /**
@@ -287,60 +284,6 @@ public final class PosixLog implements LogStorage {
       return store.now();
     } catch (IOException e) {
       return store.time().wallNanos();
-    }
-  }
-
-  @Override
-  public Announcement announce(long to, Id closer) throws IOException {
-    Path file = to == Long.MAX_VALUE ? layout.endIntent(closer) : layout.intent(to, closer);
-    fs.create(file, store.fileMode()).close();
-    fs.forceDirectory(layout.intents());
-    return new Intent(to, file);
-  }
-
-  @Override
-  public List<Announcement> announced(Freshness freshness) throws IOException {
-    Path directory = layout.intents();
-    List<String> names =
-        freshness == Freshness.CERTAIN
-            ? fresh.list(directory)
-            : store.listIfThere(directory, freshness);
-    var all = new ArrayList<Announcement>();
-    for (String name : names) {
-      OptionalLong reach = LogLayout.intentReach(name);
-      if (reach.isPresent()) {
-        all.add(new Intent(reach.getAsLong(), directory.resolve(name)));
-      }
-    }
-    return all;
-  }
-
-  private final class Intent implements Announcement {
-    private final long to;
-    private final Path file;
-
-    Intent(long to, Path file) {
-      this.to = to;
-      this.file = file;
-    }
-
-    @Override
-    public long to() {
-      return to;
-    }
-
-    @Override
-    public OptionalLong madeAt() throws IOException {
-      try {
-        return OptionalLong.of(fs.status(file).changeTime());
-      } catch (NoSuchFileException e) {
-        return OptionalLong.empty();
-      }
-    }
-
-    @Override
-    public void withdraw() {
-      fresh.removeQuietly(file);
     }
   }
 }

@@ -275,16 +275,25 @@ public record PosixStore(
   }
 
   @Override
-  public boolean note(Path document) throws IOException {
+  public boolean publish(Path document, byte[] content) throws IOException {
+    return content.length > 0
+        ? StoreStorage.super.publish(document, content)
+        : publishName(document);
+  }
+
+  /** One that is all name needs no link. */
+  private boolean publishName(Path document) throws IOException {
     requireSame();
+    Path place = Fresh.parent(document);
+    boolean made = true;
     try {
-      Path place = Fresh.parent(document);
       int mode = layout.isOfSegments(place) ? settings().closedFileMode() : fileModeIn(place);
       fs.create(document, mode).close();
-      return true;
     } catch (FileAlreadyExistsException e) {
-      return false; // another's, or ours, from a request that was sent twice
+      made = false; // another's, or ours, from a request that was sent twice
     }
+    secure(place);
+    return made;
   }
 
   @Override
@@ -305,11 +314,6 @@ public record PosixStore(
   @Override
   public void removeQuietly(Path document) {
     fresh.removeQuietly(document);
-  }
-
-  @Override
-  public void reopen(Path bucket) throws IOException {
-    fs.chmod(bucket, directoryMode());
   }
 
   @Override
