@@ -89,16 +89,18 @@ public final class Closer {
   }
 
   /** Told what becomes of the logs, on the closer's thread. What it throws ends the round. */
-  @FunctionalInterface
   public interface Listener {
     /**
-     * A log could not be settled, or not as far as it should be. The next round tries it again.
+     * A log could not be settled, or not as far as it should be; the next round tries it again.
+     * Unless overridden, the round ends with the failure.
      *
      * @param log null: the whole store
      * @param why a {@link ForeignEntryException} if all was settled but what is no file; further
      *     ones of the same log are its suppressed exceptions
      */
-    void failed(@Nullable LogName log, Exception why) throws IOException;
+    default void failed(@Nullable LogName log, Exception why) throws IOException {
+      throw why instanceof IOException e ? e : new IOException(why);
+    }
 
     /** A log was settled further. */
     default void settled(Settled log) throws IOException {}

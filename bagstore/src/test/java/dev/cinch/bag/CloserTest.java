@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.model.Durability;
@@ -193,16 +194,14 @@ class CloserTest {
             null,
             new Closer.Listener() {
               @Override
-              public void failed(@Nullable LogName log, Exception why) {
-                throw new AssertionError(why);
-              }
-
-              @Override
               public void settled(Closer.Settled log) throws IOException {
                 throw new IOException("nobody listens any more");
               }
             });
     assertThrows(IOException.class, () -> closer.round(ANY, true));
     assertEquals(Long.MIN_VALUE, store.log(new LogName("b")).reader().settledThrough());
+    var early = new Closer(store, List.of(), null, new Closer.Listener() {});
+    OptionalLong now = OptionalLong.of(rig.time.wallNanos());
+    assertThrows(TooEarlyException.class, () -> early.round(now, true));
   }
 }

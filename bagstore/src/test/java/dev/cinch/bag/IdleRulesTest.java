@@ -12,7 +12,6 @@ import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.Durability;
-import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
@@ -20,7 +19,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Rule H9: what idle time costs, and what ends a pause. */
@@ -53,11 +51,6 @@ class IdleRulesTest {
       this.log = store.log(Rig.JOBS);
       this.forgets = forgets;
       this.closer = new Closer(store, List.of(), null, this);
-    }
-
-    @Override
-    public void failed(@Nullable LogName failed, Exception why) {
-      throw new AssertionError(why);
     }
 
     @Override

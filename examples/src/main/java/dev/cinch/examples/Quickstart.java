@@ -188,13 +188,7 @@ public final class Quickstart {
 
   /** Waits until everything that was written can be read as settled. */
   private void settle(Store store, Log log) throws IOException, InterruptedException {
-    new Closer(
-            store,
-            List.of(log.name()),
-            null,
-            (name, why) -> {
-              throw new IOException(why);
-            })
+    new Closer(store, List.of(log.name()), null, new Closer.Listener() {})
         .await(OptionalLong.empty(), false);
     say("settled through " + log.reader().settledThrough());
   }

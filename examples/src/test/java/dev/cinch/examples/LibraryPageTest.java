@@ -17,7 +17,6 @@ import dev.cinch.lease.witness.WitnessSigner;
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -116,14 +115,7 @@ class LibraryPageTest {
   }
 
   private static void settle(Store store) throws Exception {
-    new Closer(
-            store,
-            List.of(),
-            null,
-            (log, why) -> {
-              throw new IOException(why);
-            })
-        .await(OptionalLong.empty(), false);
+    new Closer(store, List.of(), null, new Closer.Listener() {}).await(OptionalLong.empty(), false);
   }
 
   @Test
