@@ -5,7 +5,6 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
-import dev.cinch.bag.close.IdleLog;
 import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.DamagedException;
@@ -214,7 +213,7 @@ public final class Aggregator {
   /** Asks the tree, since that takes a few listings, and the records would all have to be read. */
   private boolean isIdle(Link first, Link last) throws IOException {
     return last.record().number() - first.record().number() + 1 < EMPTY_RECORDS
-        && new IdleLog(log).isEmpty(first.record().from(), last.record().to());
+        && !log.storage().holdsBuckets(first.record().from(), last.record().to());
   }
 
   private SegmentHeader header(long number, List<Link> records) {

@@ -61,10 +61,7 @@ public final class Log {
     return new Messages(List.of(this), from, Instant.MAX, true);
   }
 
-  /**
-   * Closing by cron, fencing and helping are all this. A closer that comes again and again asks an
-   * {@link dev.cinch.bag.close.IdleLog} first.
-   */
+  /** Closing by cron, fencing and helping are all this. Programs that close have {@link Closer}. */
   public HorizonAdvance horizon() {
     return new HorizonAdvance(context);
   }

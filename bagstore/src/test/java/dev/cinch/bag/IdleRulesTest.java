@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.IdleLog;
 import dev.cinch.bag.format.HorizonRecord;
@@ -39,29 +38,33 @@ class IdleRulesTest {
     }
   }
 
-  /** A closer that goes on for ever, or starts anew for each round. */
-  private final class Closer {
+  /** A closer that goes on for ever, or starts anew for each round, with nobody to ask. */
+  private final class Rounds implements Closer.Listener {
+    private final Store store;
     private final Log log;
     private final boolean forgets;
-    private IdleLog idle;
+    private Closer closer;
+    private boolean settled;
 
-    Closer(StoreFs fs, boolean forgets) throws IOException {
-      this.log = rig.open(fs);
+    Rounds(StoreFs fs, boolean forgets) throws IOException {
+      this.store = Store.open(rig.root, rig.environment(fs, rig.time));
+      this.log = store.log(Rig.JOBS);
       this.forgets = forgets;
-      this.idle = new IdleLog(log.context());
+      this.closer = new Closer(store, List.of(), null, this);
+    }
+
+    @Override
+    public void settled(Closer.Settled further) {
+      settled = true;
     }
 
     boolean round() throws IOException, InterruptedException {
       if (forgets) {
-        idle = new IdleLog(log.context());
+        closer = new Closer(store, List.of(), null, this);
       }
-      HorizonAdvance horizon = log.horizon();
-      long to = horizon.reachable();
-      if (!idle.isDue(to)) {
-        return false;
-      }
-      horizon.advance(to, OptionalLong.empty()); // with nobody to ask for the time
-      return true;
+      settled = false;
+      closer.round(OptionalLong.empty(), false);
+      return settled;
     }
 
     /** Comes so often for so long; how many records there are then. */
@@ -74,8 +77,8 @@ class IdleRulesTest {
     }
   }
 
-  private Closer closer() throws IOException {
-    return new Closer(rig.disk.view(Rig.BOB), false);
+  private Rounds closer() throws IOException {
+    return new Rounds(rig.disk.view(Rig.BOB), false);
   }
 
   private static HorizonRecord tip(Log log) throws IOException {
@@ -95,7 +98,7 @@ class IdleRulesTest {
   @Test
   void h9_thePauseDoublesUpToHalfAnHour() throws Exception {
     ledger.append(rig.open(rig.disk.view(Rig.ALICE)).writer(Durability.SYNC), "m");
-    Closer closer = closer();
+    Rounds closer = closer();
     closer.rounds(SECOND, 3 * 3_600 * SECOND);
     List<Long> lengths = lengths(closer.log);
     int first = lengths.lastIndexOf(1L); // behind the message
@@ -107,8 +110,8 @@ class IdleRulesTest {
 
   @Test
   void h9_aClosersIntervalAndHowManyThereAreChangeNothing() throws Exception {
-    Closer one = closer();
-    Closer two = new Closer(rig.disk.view(Rig.ALICE), true);
+    Rounds one = closer();
+    Rounds two = new Rounds(rig.disk.view(Rig.ALICE), true);
     for (long passed = 0; passed < DAY; passed += 20 * SECOND) {
       rig.time.advanceNanos(20 * SECOND);
       boolean first = one.round();
@@ -120,7 +123,7 @@ class IdleRulesTest {
 
   @Test
   void h9_aBucketEndsThePauseAndNothingElseDoes() throws Exception {
-    Closer closer = closer();
+    Rounds closer = closer();
     long idle = closer.rounds(10 * SECOND, DAY);
     while (closer.round()) {
       rig.time.advanceMs(1_000);
@@ -137,7 +140,7 @@ class IdleRulesTest {
 
   @Test
   void h9_aFenceAndALateAppendWaitForNoPause() throws Exception {
-    Closer closer = closer();
+    Rounds closer = closer();
     closer.rounds(10 * SECOND, DAY);
     long fence = closer.log.horizon().reachable();
     closer.log.horizon().advance(fence, OptionalLong.empty());
@@ -167,7 +170,7 @@ class IdleRulesTest {
   /** Else closers that were away for a moment could not go on by themselves. */
   @Test
   void h9_theLongestPauseLeavesHalfOfWhatNeedsAnOpinion() throws Exception {
-    Closer closer = closer();
+    Rounds closer = closer();
     closer.rounds(10 * SECOND, DAY);
     rig.time.advanceNanos(HALF_AN_HOUR - 30 * SECOND);
     boolean unused = closer.round();

@@ -104,7 +104,7 @@ class ShapeTest {
     Path store = Cinch.store(temp);
     Cinch.on(store).overdue("jobs", "a line");
     command("append", store, 154, 60);
-    command("close", store, 173, 70);
+    command("close", store, 171, 70);
     command("cat", store, 160, 75);
 
     AcquireRoute.Passed passed = AcquireRoute.run(temp, store);

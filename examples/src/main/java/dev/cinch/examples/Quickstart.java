@@ -1,5 +1,6 @@
 package dev.cinch.examples;
 
+import dev.cinch.bag.Closer;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
@@ -20,7 +21,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
+import java.util.OptionalLong;
 
 /**
  * The main job on real processes: four writers on four "machines" with wrong clocks share leases
@@ -99,7 +100,7 @@ public final class Quickstart {
       } finally {
         closer.destroy();
       }
-      settle(log);
+      settle(store, log);
       Outcome outcome = Outcome.of(log, lines);
       boolean audited = audit(directory);
       say("audit: " + (audited ? "every lease, bound, fence and signature holds" : "VIOLATIONS"));
@@ -185,16 +186,11 @@ public final class Quickstart {
         .start();
   }
 
-  /** Waits until the horizon may pass everything that was written, and advances it. */
-  private void settle(Log log) throws IOException, InterruptedException {
-    long end = log.context().store().now() + log.context().bucketWidth();
-    for (long reach = log.horizon().reachable(); reach < end; reach = log.horizon().reachable()) {
-      TimeUnit.NANOSECONDS.sleep(end - reach);
-    }
-    var tip = log.horizon().advance(end, java.util.OptionalLong.empty());
-    say(
-        "horizon: record %d settles through %d; %d buckets in the last record"
-            .formatted(tip.record().number(), tip.record().to(), tip.record().buckets().size()));
+  /** Waits until everything that was written can be read as settled. */
+  private void settle(Store store, Log log) throws IOException, InterruptedException {
+    new Closer(store, List.of(log.name()), null, new Closer.Listener() {})
+        .await(OptionalLong.empty(), false);
+    say("settled through " + log.reader().settledThrough());
   }
 
   private boolean audit(Path store) throws IOException, InterruptedException {

@@ -3,10 +3,8 @@ package dev.cinch.examples;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.bag.Log;
+import dev.cinch.bag.Closer;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.model.Bucket;
-import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.registry.StoreInstances;
@@ -116,13 +114,8 @@ class LibraryPageTest {
     return out;
   }
 
-  private static void settle(Log log) throws Exception {
-    long width = log.context().bucketWidth();
-    long to = Bucket.ceiling(SystemTime.INSTANCE.wallNanos() + width, width);
-    while (log.context().store().now() < to + log.context().store().settings().graceNanos()) {
-      SystemTime.INSTANCE.sleepNanos(20_000_000L); // as cron would
-    }
-    log.horizon().advance(to, OptionalLong.empty());
+  private static void settle(Store store) throws Exception {
+    new Closer(store, List.of(), null, new Closer.Listener() {}).await(OptionalLong.empty(), false);
   }
 
   @Test
@@ -139,8 +132,7 @@ class LibraryPageTest {
     try (LeaseServer server = LeaseServer.builder(service, service::info).port(0).start()) {
       String url = "http://127.0.0.1:" + server.port();
       assertEquals("committed\n", run("AppendUnderLease", place, url, "hello"));
-      Log log = store.log(new LogName("jobs"));
-      settle(log);
+      settle(store);
       String read = run("ReadLog", place);
       assertTrue(read.matches("\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z \\[jobs/42] hello\n"), read);
       String modules = module() + File.pathSeparator + classPath();
@@ -150,7 +142,7 @@ class LibraryPageTest {
       try (BufferedReader out = follower.inputReader(StandardCharsets.UTF_8)) {
         assertTrue(String.valueOf(out.readLine()).endsWith(" hello"));
         assertEquals("committed\n", run("AppendUnderLease", place, url, "end"));
-        settle(log);
+        settle(store);
         assertTrue(String.valueOf(out.readLine()).endsWith(" end"));
       }
       assertEquals(0, follower.waitFor());

@@ -54,14 +54,7 @@ public final class HorizonAdvance {
   private volatile boolean restored;
 
   public HorizonAdvance(LogContext log) {
-    this(log, buckets -> {});
-  }
-
-  /**
-   * @param progress told the number of buckets closed so far in an advance, after each
-   */
-  public HorizonAdvance(LogContext log, LongConsumer progress) {
-    this(log, progress, new BucketCloser(log));
+    this(log, buckets -> {}, new BucketCloser(log));
   }
 
   /**
@@ -74,7 +67,7 @@ public final class HorizonAdvance {
     this(log, progress, new BucketCloser(log, leftOut));
   }
 
-  HorizonAdvance(LogContext log, LongConsumer progress, BucketCloser closer) {
+  private HorizonAdvance(LogContext log, LongConsumer progress, BucketCloser closer) {
     this.log = log;
     this.progress = progress;
     this.chain = new HorizonChain(log);

@@ -50,14 +50,6 @@ public final class IdleLog {
     return known.isEmpty() || !rests(known.get().record(), to);
   }
 
-  /**
-   * Whether no bucket stands in {@code [from, to)}; in doubt there is one. Of settled time that is
-   * not behind a checkpoint: then no record in it lists any.
-   */
-  public boolean isEmpty(long from, long to) throws IOException {
-    return !storage.holdsBuckets(from, to);
-  }
-
   private boolean rests(HorizonRecord last, long to) throws IOException {
     long idle = to - last.to();
     return idle <= 0 || (idle < pause(last) && !storage.holdsBuckets(last.to(), to));

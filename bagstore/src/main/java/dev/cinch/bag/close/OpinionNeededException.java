@@ -21,6 +21,17 @@ public class OpinionNeededException extends IOException {
     this.vouched = vouched.orElse(0);
   }
 
+  private OpinionNeededException(String message, OpinionNeededException cause) {
+    super(message, cause);
+    this.hasBuckets = cause.hasBuckets;
+    this.vouched = cause.vouched;
+  }
+
+  /** The same, saying whose it is. */
+  public OpinionNeededException of(String logs) {
+    return new OpinionNeededException(logs + ": " + getMessage(), this);
+  }
+
   /**
    * The boundary through which the horizon needs no opinion, since the newest bucket was not
    * settled yet: that bucket's end and a grace period. Nanoseconds since the Unix epoch; empty if

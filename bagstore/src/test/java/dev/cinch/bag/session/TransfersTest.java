@@ -3,6 +3,7 @@ package dev.cinch.bag.session;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.Closer;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Messages;
 import dev.cinch.bag.Rig;
@@ -89,13 +90,8 @@ class TransfersTest extends SessionRig {
       session = taken;
       // Of a lease that was given back nothing need be settled, so that its next holder starts at
       // once. This one wants to know both logs up to now.
-      long to = Long.MIN_VALUE;
-      for (LogName log : List.of(OUT, IN)) {
-        to = Math.max(to, store.log(log).horizon().written());
-      }
-      for (LogName log : to > Long.MIN_VALUE ? List.of(OUT, IN) : List.<LogName>of()) {
-        store.log(log).horizon().await(to, OptionalLong.empty(), left -> {});
-      }
+      new Closer(store, List.of(OUT, IN), null, new Closer.Listener() {})
+          .await(OptionalLong.empty(), true);
       var open = new ArrayList<String>();
       for (String line : read(store, Instant.MIN).lines) {
         if (line.startsWith("out " + lease + " ")) {

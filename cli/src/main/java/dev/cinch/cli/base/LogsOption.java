@@ -43,11 +43,6 @@ public final class LogsOption {
   @FunctionalInterface
   public interface Work {
     void on(Log log) throws Exception;
-
-    /** Whether there is anything to do; asked before the log is opened. */
-    default boolean wants(LogName log) throws Exception {
-      return true;
-    }
   }
 
   /**
@@ -68,9 +63,6 @@ public final class LogsOption {
     out.ifClosed(ExitCode.UNAVAILABLE);
     for (LogName name : log != null ? List.of(log) : store.freshLogs()) {
       try {
-        if (!work.wants(name)) {
-          continue;
-        }
         for (Log opened : log != null ? List.of(store.log(name)) : store.whole(List.of(name))) {
           work.on(opened);
           out.flush(); // the next one may take hours

@@ -1,31 +1,34 @@
 package dev.cinch.cli.store;
 
 import dev.cinch.backup.RestoredLog;
+import dev.cinch.bag.Closer;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.registry.StoreCeilings;
+import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.InWords;
-import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.cli.base.Complaints;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
 import dev.cinch.cli.base.LogsOption;
 import dev.cinch.cli.base.LongWait;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
+import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.ServerOptions;
 import dev.cinch.cli.base.StoreOptions;
-import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.cli.base.Words;
 import dev.cinch.lease.http.ShardRouter;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.HashMap;
+import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -51,13 +54,9 @@ import picocli.CommandLine.Spec;
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 public final class CloseCommand implements Callable<Integer> {
-  /** How long until the next try where the storage is full. */
-  private static final long FULL_NANOS = 1_000_000_000L;
+  private static final String NAME = "cinch close";
 
   private final Io io;
-
-  /** Whether this round met a storage that is full. */
-  private boolean full;
 
   @Spec CommandSpec spec;
   @Mixin StoreOptions store;
@@ -126,56 +125,48 @@ public final class CloseCommand implements Callable<Integer> {
     Store opened = store.open();
     logs.check(opened); // a wrong name is told at once, also with --every
     TimeSource time = opened.context().time();
-    var complaints = new Complaints(io, spec, time::monotonicNanos);
-    var closing =
-        new LogClosing(
-            io,
-            json,
-            now || through != null,
-            restored,
-            new Patience(time::monotonicNanos),
-            wait || restored ? new LongWait(io, "cinch close", time::monotonicNanos) : null);
+    Closer.@Nullable Opinion operator = trustClock ? time::wallNanos : null;
+    List<LogName> named = logs.log == null ? List.of() : List.of(logs.log);
     try (Output out = io.output()) {
-      int mended = restored ? mend(opened, complaints, out) : ExitCode.GOOD;
+      var told = new Told(time, out);
+      var closer = new Closer(opened, named, client == null ? operator : client::now, told);
+      if (restored) {
+        told.mended = mend(opened, told, out);
+        closer.settleRestored();
+      }
+      OptionalLong to = through == null ? OptionalLong.empty() : OptionalLong.of(through.nanos());
       while (true) {
-        var opinion = new ThirdOpinion(client, trustClock ? time::wallNanos : null);
-        full = false;
-        int code = ExitCode.worse(mended, round(opened, closing, opinion, complaints, out));
-        out.flush();
-        if ((wait || restored) && full) {
-          time.sleepNanos(FULL_NANOS);
-        } else if (every == null) {
-          if (io.terminal() && code == ExitCode.GOOD && out.isUnused()) {
-            io.say(
-                "cinch close",
-                (wait || restored) && through == null
-                    ? "nothing to wait for: all that was written is settled"
-                    : "nothing to settle: what may be is"
-                        + (now || through != null
-                            ? ""
-                            : ", but for idle time (--now settles that, too)"));
-          }
-          return code;
+        if (waits()) {
+          closer.await(to, now);
         } else {
-          time.sleepNanos(every.toNanos());
+          closer.round(to, now || through != null);
         }
+        out.flush();
+        if (every == null) {
+          told.thatThereWasNothing();
+          return told.code;
+        }
+        time.sleepNanos(every.toNanos());
       }
     }
   }
 
-  private int mend(Store opened, Complaints complaints, Output out)
-      throws IOException, InterruptedException {
+  private boolean waits() {
+    return wait || restored;
+  }
+
+  private int mend(Store opened, Told told, Output out) throws IOException, InterruptedException {
     opened.context().storage().requireSame(); // a backup is restored by another command
     StoreCeilings.of(opened.context())
         .removeLastWords(); // later servers of the original are not in it
-    return logs.each(opened, out, complaints::tell, this::mend);
+    return logs.each(opened, out, told.complaints::tell, this::mend);
   }
 
   private void mend(Log log) throws IOException {
     RestoredLog.Mended done = new RestoredLog(log).mend();
     if (done.removed() > 0) {
       io.say(
-          "cinch close",
+          NAME,
           "%s: took out %d file%s that %s ahead of the rest of the copy: %s"
               .formatted(
                   log.name(),
@@ -186,55 +177,94 @@ public final class CloseCommand implements Callable<Integer> {
     }
   }
 
-  /** What is waited for: all that was committed so far, of whoever, or --through. */
-  private long due(Log log) throws IOException {
-    return through != null ? through.nanos() : log.horizon().written();
-  }
-
-  /** Closes all logs; also what concerns the whole store is told, and tried again by the next. */
-  private int round(
-      Store opened, LogClosing closing, ThirdOpinion opinion, Complaints complaints, Output out)
-      throws IOException, InterruptedException {
-    int code = ExitCode.GOOD;
-    try {
-      opened.context().storage().requireSame(); // else each round would fail
-      long clock = opened.context().checkedNow(); // a closer with a wrong clock refuses to work
-      LogsOption.Work work;
-      if (wait || restored) {
-        var times = new HashMap<LogName, Long>();
-        code =
-            logs.each(
-                opened,
-                out,
-                (of, e) -> told(complaints, of, e),
-                log -> times.put(log.name(), due(log)));
-        long last = times.values().stream().max(Long::compare).orElse(Long.MIN_VALUE);
-        times.replaceAll((log, due) -> now ? last : due);
-        work = closing.through(times, opinion, out);
-      } else {
-        StoreSettings settings = opened.settings();
-        long reachable = Bucket.floor(clock - settings.graceNanos(), settings.bucketWidthNanos());
-        work = closing.round(through != null ? through.nanos() : reachable, opinion, out);
-      }
-      code = ExitCode.worse(code, logs.each(opened, out, (of, e) -> told(complaints, of, e), work));
-      opinion.complain();
-      return code;
-    } catch (Output.ClosedException | InterruptedException | StoreReplacedException e) {
-      throw e;
-    } catch (IOException | LeaseUnavailableException | RuntimeException e) {
-      return ExitCode.worse(code, told(complaints, "", e));
-    }
-  }
-
-  private int told(Complaints complaints, Object of, Throwable e) {
-    full |= InWords.isFull(e);
-    return complaints.tell(of, wait || restored || every != null ? waiting(e) : e);
-  }
-
   /** Says of a storage that is full that nobody has to start this again. */
-  static Throwable waiting(Throwable e) {
+  static Exception waiting(Exception e) {
     return e instanceof IOException io && InWords.isFull(io)
         ? new IOException("waits for room: " + InWords.line(io), io)
         : e;
+  }
+
+  /** Prints what becomes of the logs, and keeps the exit code. */
+  private final class Told implements Closer.Listener {
+    final Complaints complaints;
+    private final Output out;
+    private final LongWait waiting;
+    private final Progress progress = new Progress(io);
+    private int mended = ExitCode.GOOD;
+    private int code;
+
+    Told(TimeSource time, Output out) {
+      this.complaints = new Complaints(io, spec, time::monotonicNanos);
+      this.waiting = new LongWait(io, NAME, time::monotonicNanos);
+      this.out = out;
+    }
+
+    @Override
+    public void begins() {
+      code = mended;
+      out.ifClosed(ExitCode.UNAVAILABLE);
+    }
+
+    @Override
+    public void failed(@Nullable LogName log, Exception why) throws IOException {
+      progress.end();
+      for (Throwable other : why.getSuppressed()) {
+        if (other instanceof ForeignEntryException foreign) {
+          io.say(NAME, foreign.getMessage());
+        }
+      }
+      Exception told = waits() || every != null ? waiting(why) : why;
+      if (why instanceof OpinionNeededException && !server.isGiven() && !trustClock) {
+        told = new Failure.Refusal(why.getMessage() + " (--server or --trust-clock)");
+      }
+      code = ExitCode.worse(code, complaints.tell(log == null ? "" : log, told));
+      out.ifClosed(code);
+    }
+
+    @Override
+    public void settled(Closer.Settled log) throws IOException {
+      progress.end();
+      json.print(
+          out,
+          "%s: settled through %s (record %d, %d bucket%s closed)"
+              .formatted(
+                  log.log(),
+                  Moment.text(log.through()),
+                  log.record(),
+                  log.buckets(),
+                  log.buckets() == 1 ? "" : "s"),
+          line ->
+              line.text("log", log.log().toString())
+                  .time("settledThrough", log.through())
+                  .number("record", log.record())
+                  .number("buckets", log.buckets()));
+      out.flush(); // the next one may take hours
+    }
+
+    @Override
+    public void closing(LogName log, long buckets) {
+      progress.show(buckets, " buckets of " + log);
+    }
+
+    @Override
+    public void early(LogName log, long through, long nanos) {
+      waiting.goesOn(
+          () ->
+              "waiting: \"%s\" can be read through %s in %s, when the grace period is over"
+                  .formatted(log, Moment.text(through), Words.span(nanos)));
+    }
+
+    void thatThereWasNothing() {
+      if (io.terminal() && code == ExitCode.GOOD && out.isUnused()) {
+        io.say(
+            NAME,
+            waits() && through == null
+                ? "nothing to wait for: all that was written is settled"
+                : "nothing to settle: what may be is"
+                    + (now || through != null
+                        ? ""
+                        : ", but for idle time (--now settles that, too)"));
+      }
+    }
   }
 }

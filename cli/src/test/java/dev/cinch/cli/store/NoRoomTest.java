@@ -15,7 +15,7 @@ class NoRoomTest {
   @Test
   void aFullStorageIsWaitedFor() {
     for (String reason : new String[] {"No space left on device", "Disk quota exceeded"}) {
-      Throwable told = CloseCommand.waiting(new FileSystemException("s/clock/x", null, reason));
+      Exception told = CloseCommand.waiting(new FileSystemException("s/clock/x", null, reason));
       assertEquals(new Failure(4, "waits for room: s/clock/x: " + reason), Failure.of(told));
       assertTrue(InWords.isFull(told));
     }
@@ -23,8 +23,8 @@ class NoRoomTest {
 
   @Test
   void whateverElseFailsStaysAsItIs() {
-    for (Throwable e :
-        new Throwable[] {
+    for (Exception e :
+        new Exception[] {
           new FileSystemException("s/clock/x", null, "Read-only file system"),
           new IOException("Input/output error"),
           new IllegalStateException("a fault")

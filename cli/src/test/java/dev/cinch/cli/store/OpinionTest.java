@@ -105,14 +105,6 @@ class OpinionTest {
   }
 
   @Test
-  void aShortRestNeedsNobody() throws Exception {
-    Path store = Cinch.quickStore(temp);
-    Cinch cinch = Cinch.on(store);
-    oldLog(cinch, store, "one", HOUR - 60_000_000_000L);
-    cinch.run("close", "--server=http://127.0.0.1:1").ended(0); // not even asked
-  }
-
-  @Test
   void aLogThatCannotBeClosedKeepsNoOtherFromIt() throws Exception {
     Path store = Cinch.quickStore(temp);
     Cinch cinch = Cinch.on(store);

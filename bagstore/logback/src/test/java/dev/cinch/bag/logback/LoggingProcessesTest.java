@@ -5,11 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.close.TooEarlyException;
-import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.lease.time.SystemTime;
 import java.io.BufferedReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -68,16 +65,7 @@ class LoggingProcessesTest {
   }
 
   private static void settle(Log log) throws Exception {
-    long width = log.context().bucketWidth();
-    long to = Bucket.ceiling(SystemTime.INSTANCE.wallNanos() + width, width);
-    while (true) {
-      try {
-        log.horizon().advance(to, OptionalLong.empty());
-        return;
-      } catch (TooEarlyException e) {
-        SystemTime.INSTANCE.sleepNanos(e.waitNanos()); // as cron would
-      }
-    }
+    log.horizon().await(log.horizon().written(), OptionalLong.empty(), left -> {});
   }
 
   @Test
