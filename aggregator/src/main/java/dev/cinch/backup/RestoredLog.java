@@ -277,7 +277,7 @@ public final class RestoredLog {
   }
 
   private List<Bucket> unsettled() throws IOException {
-    return log.storage().buckets(last.to(), Long.MAX_VALUE, Freshness.PERMITTED);
+    return log.buckets().permitted(last.to(), Long.MAX_VALUE);
   }
 
   /**
@@ -332,7 +332,7 @@ public final class RestoredLog {
    * that is not there, and later ones are. What was written after the buckets were copied may go.
    */
   private void refuseToLose(long number) throws IOException {
-    List<Bucket> there = log.storage().buckets(Long.MIN_VALUE, Long.MAX_VALUE, Freshness.PERMITTED);
+    List<Bucket> there = log.buckets().permitted(Long.MIN_VALUE, Long.MAX_VALUE);
     for (Bucket bucket : buckets(number)) {
       if (!there.isEmpty()
           && !there.contains(bucket)

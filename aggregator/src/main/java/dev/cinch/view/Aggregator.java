@@ -213,7 +213,7 @@ public final class Aggregator {
   /** Asks the tree, since that takes a few listings, and the records would all have to be read. */
   private boolean isIdle(Link first, Link last) throws IOException {
     return last.record().number() - first.record().number() + 1 < EMPTY_RECORDS
-        && !log.storage().holdsBuckets(first.record().from(), last.record().to());
+        && !log.buckets().mayBeIn(first.record().from(), last.record().to());
   }
 
   private SegmentHeader header(long number, List<Link> records) {

@@ -132,7 +132,7 @@ class AggregatorTest {
     assertTrue(new Retention(log, Duration.ZERO).run().buckets() >= 4);
     assertEquals(
         List.of(),
-        log.context().storage().buckets(Long.MIN_VALUE, Long.MAX_VALUE, Freshness.CERTAIN));
+        log.context().buckets().all(Long.MIN_VALUE, Long.MAX_VALUE, end -> false));
     assertEquals(all, Lines.settled(log));
     assertEquals(1, new Expiry(log, Duration.ZERO).run(path -> {}).segments());
     assertEquals(all.subList(5, 10), Lines.settled(log));

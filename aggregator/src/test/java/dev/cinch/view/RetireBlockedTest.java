@@ -36,7 +36,7 @@ class RetireBlockedTest {
 
   private static List<Path> buckets(Log log) throws Exception {
     List<Bucket> all =
-        log.context().storage().buckets(Long.MIN_VALUE, Long.MAX_VALUE, Freshness.CACHED);
+        log.context().buckets().known(Long.MIN_VALUE, Long.MAX_VALUE);
     return all.stream().map(b -> log.context().layout().bucket(b)).toList();
   }
 

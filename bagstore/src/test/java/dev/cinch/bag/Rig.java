@@ -7,6 +7,8 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.ObjectStore;
+import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.storage.memory.MemoryStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.StoreIdentity;
@@ -59,8 +61,13 @@ public final class Rig {
     return new MemoryStore(NO_DISK, IDENTITY, time);
   }
 
+  /** The same of objects that are put, got, listed and deleted. */
+  public static StoreStorage objects(TimeSource time) {
+    return new ObjectStore(new ObjectStore.Objects(time, 1), NO_DISK, IDENTITY);
+  }
+
   /** What a process opens of such a store. */
-  public static Store open(MemoryStore storage, TimeSource time, String machine) {
+  public static Store open(StoreStorage storage, TimeSource time, String machine) {
     return Store.of(
         new StoreContext(
             storage,

@@ -332,8 +332,7 @@ final class LogVerifier {
       last = there.contains(b.start()) || segments.retired(end) ? last : end;
     }
     if (last > Long.MIN_VALUE) {
-      log.storage()
-          .buckets(record.from(), record.to(), Freshness.PERMITTED)
+      log.buckets().permitted(record.from(), record.to())
           .forEach(b -> there.add(b.start()));
       boolean unused = segments.retiredMeanwhile(last); // the caller asks of each
     }

@@ -14,7 +14,7 @@ import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.LogStorage.Settled;
+import dev.cinch.bag.storage.Buckets.Settled;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;

@@ -93,7 +93,7 @@ public final class DataFileSweep {
       var bucket = new Bucket(b.start(), log.bucketWidth());
       try (SegmentReader lock = locks.open(b)) { // that it is there, before anything goes
         if (lock.bucket(b.start()).orElseThrow().holes().isEmpty()) { // else salvage may need them
-          log.storage().sweep(bucket);
+          log.buckets().sweep(bucket);
         }
       } catch (IOException e) {
         if (retired() >= record.number()) { // meanwhile, and its data files first

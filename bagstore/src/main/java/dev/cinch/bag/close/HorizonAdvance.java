@@ -119,7 +119,7 @@ public final class HorizonAdvance {
    */
   public long written() throws IOException {
     long settled = chain.freshTip().map(t -> t.record().to()).orElse(Long.MIN_VALUE);
-    List<Bucket> open = log.storage().buckets(settled, Long.MAX_VALUE, this::isSettled);
+    List<Bucket> open = log.buckets().all(settled, Long.MAX_VALUE, this::isSettled);
     return open.isEmpty() ? settled : open.get(open.size() - 1).end();
   }
 
@@ -248,7 +248,7 @@ public final class HorizonAdvance {
     if (to - since <= UNQUESTIONED_NANOS) {
       return;
     }
-    List<Bucket> buckets = log.storage().buckets(since, to, this::isSettled);
+    List<Bucket> buckets = log.buckets().all(since, to, this::isSettled);
     OptionalLong vouched = OptionalLong.empty();
     if (!buckets.isEmpty()) {
       since = buckets.get(buckets.size() - 1).end();
@@ -283,7 +283,7 @@ public final class HorizonAdvance {
       log.documents().secure(log.layout().root()); // or the first one the log's identity
     }
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
-    var buckets = new ArrayList<>(log.storage().buckets(from, to, this::isSettled)); // step 3
+    var buckets = new ArrayList<>(log.buckets().all(from, to, this::isSettled)); // step 3
     // Each closer in an order of its own, so that two of them don't copy everything twice.
     Collections.shuffle(buckets, new Random(intent.closer().hashCode()));
     var closed = new ArrayList<ClosedBucket>();

@@ -3,7 +3,7 @@ package dev.cinch.bag.close;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.HorizonRecord;
-import dev.cinch.bag.storage.LogStorage;
+import dev.cinch.bag.storage.Buckets;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.util.Optional;
@@ -26,12 +26,12 @@ public final class IdleLog {
   public static final long LONGEST_PAUSE_NANOS = HorizonAdvance.UNQUESTIONED_NANOS / 2;
 
   private final HorizonChain chain;
-  private final LogStorage storage;
+  private final Buckets buckets;
   private Optional<Link> known = Optional.empty();
 
   public IdleLog(LogContext log) {
     this.chain = new HorizonChain(log);
-    this.storage = log.storage();
+    this.buckets = log.buckets();
   }
 
   /**
@@ -52,7 +52,7 @@ public final class IdleLog {
 
   private boolean rests(HorizonRecord last, long to) throws IOException {
     long idle = to - last.to();
-    return idle <= 0 || (idle < pause(last) && !storage.holdsBuckets(last.to(), to));
+    return idle <= 0 || (idle < pause(last) && !buckets.mayBeIn(last.to(), to));
   }
 
   /** Twice the length of the last record, if that was empty too. */

@@ -78,7 +78,7 @@ public final class UnrecordedLocks {
   void refuse(long from, long to) throws IOException {
     var locks = new Locks(log);
     var locked = new ArrayList<Bucket>();
-    for (Bucket bucket : log.storage().buckets(from, to, Freshness.CACHED)) {
+    for (Bucket bucket : log.buckets().known(from, to)) {
       try {
         if (locks.readIfListed(bucket).isPresent()) {
           locked.add(bucket);

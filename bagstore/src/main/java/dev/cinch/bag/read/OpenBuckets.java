@@ -12,7 +12,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.storage.ForeignEntryException;
-import dev.cinch.bag.storage.LogStorage.Bag;
+import dev.cinch.bag.storage.Buckets.Bag;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
@@ -99,7 +99,7 @@ final class OpenBuckets {
    */
   void find(long from, long to) throws IOException {
     if (!listed) {
-      open.addAll(log.storage().buckets(from, to, this::leaveOut));
+      open.addAll(log.buckets().permitted(from, to, this::leaveOut));
       listed = true;
     }
     keys = null;
@@ -116,7 +116,7 @@ final class OpenBuckets {
     List<DataFileName> files;
     boolean locked = false;
     try {
-      Bag bag = log.storage().look(bucket, Freshness.PERMITTED);
+      Bag bag = log.buckets().look(bucket, Freshness.PERMITTED);
       files = bag.files();
       if (bag.mayBeLocked()) {
         locked = locks.read(bucket).isPresent();

@@ -18,7 +18,6 @@ import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.model.Bucket;
-import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
@@ -162,7 +161,7 @@ final class SettledFiles {
         passed(at, record);
       } else if (there == null) {
         there =
-            new HashSet<>(log.storage().buckets(record.from(), record.to(), Freshness.PERMITTED));
+            new HashSet<>(log.buckets().permitted(record.from(), record.to()));
       }
     }
   }

@@ -98,7 +98,7 @@ public final class LogSurvey {
   }
 
   private List<Bucket> open(long settled) throws IOException {
-    return log.storage().buckets(settled, Long.MAX_VALUE, Freshness.PERMITTED);
+    return log.buckets().permitted(settled, Long.MAX_VALUE);
   }
 
   private LogStatus status(Optional<Link> tip) throws IOException {
@@ -176,7 +176,7 @@ public final class LogSurvey {
       Bucket bucket = open.get(i);
       long newest = Long.MIN_VALUE;
       try {
-        for (DataFileName file : log.storage().look(bucket, Freshness.CACHED).files()) {
+        for (DataFileName file : log.buckets().look(bucket, Freshness.CACHED).files()) {
           newest = Math.max(newest, last(bucket, file));
         }
       } catch (NoSuchFileException e) {

@@ -7,9 +7,7 @@ import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.OptionalLong;
-import java.util.function.Consumer;
 
 /**
  * One log's place in a storage: the verbs of the protocol, and their promises S1 to S8
@@ -50,55 +48,12 @@ public interface LogStorage {
    */
   Entered enter(Bucket bucket, DataFileName file, Durability durability) throws IOException;
 
-  /** Tells whether everything before a time is settled, so that buckets there may be retired. */
-  @FunctionalInterface
-  interface Settled {
-    boolean through(long end) throws IOException;
-  }
-
-  /**
-   * The buckets that exist in {@code [from, to)}, ascending and past every cache (S5). What it
-   * names is durable: a record must not outlive what it lists.
-   *
-   * @param settled asked where something vanishes meanwhile, as retired buckets do
-   */
-  List<Bucket> buckets(long from, long to, Settled settled) throws IOException;
-
-  /** The buckets in {@code [from, to)}, ascending, as fresh as is asked for; nothing is forced. */
-  List<Bucket> buckets(long from, long to, Freshness freshness) throws IOException;
-
-  /**
-   * As {@link #buckets(long, long, Freshness)}, as fresh as this user may look.
-   *
-   * @param leftOut told of what stands in the place of buckets, and is none (rule N7)
-   */
-  List<Bucket> buckets(long from, long to, Consumer<ForeignEntryException> leftOut)
-      throws IOException;
-
-  /**
-   * What stands in a bucket.
-   *
-   * @param mayBeLocked whether it has a lock, or may have one that this user does not see
-   */
-  record Bag(List<DataFileName> files, boolean mayBeLocked) {}
-
-  /**
-   * Looks what stands in a bucket.
-   *
-   * @param freshness cached, or as this user may look
-   * @throws java.nio.file.NoSuchFileException if it is not there, or was closed meanwhile
-   */
-  Bag look(Bucket bucket, Freshness freshness) throws IOException;
-
   /**
    * Opens a data file: of a closed bucket {@link Freshness#CACHED}; {@link Freshness#PERMITTED} one
    * that somebody may be writing, with its size as it is now; {@link Freshness#CERTAIN} where what
    * was read looks damaged.
    */
   Stored open(Bucket bucket, DataFileName file, Freshness freshness) throws IOException;
-
-  /** Whether a bucket may exist in {@code [from, to)}, past every cache; in doubt there is one. */
-  boolean holdsBuckets(long from, long to) throws IOException;
 
   /** Sets the mark that {@link Entered#look} looks for (S2), and begins to close: close, step 1. */
   Closing seal(Bucket bucket) throws IOException;
@@ -108,14 +63,6 @@ public interface LogStorage {
    * may have stopped before that.
    */
   void finish(Bucket bucket) throws IOException;
-
-  /**
-   * Removes the data files of a bucket whose lock a durable record names (rule R0); its mark and
-   * its lock stay.
-   *
-   * @throws IOException if some could not be removed
-   */
-  void sweep(Bucket bucket) throws IOException;
 
   /** Turns the bytes of a document into what they say. */
   @FunctionalInterface

@@ -64,7 +64,18 @@ public interface StoreStorage {
   Optional<List<String>> listIfPermitted(Path place) throws IOException;
 
   /** As {@link #listIfPermitted}; who may not ask so waits until every cache has expired. */
-  List<String> listNow(Path place) throws IOException;
+  default List<String> listNow(Path place) throws IOException {
+    Optional<List<String>> now = listIfPermitted(place);
+    if (now.isPresent()) {
+      return now.get();
+    }
+    Patience wait = patience(place);
+    boolean more = true;
+    while (more) {
+      more = wait.again();
+    }
+    return list(place, Freshness.CACHED);
+  }
 
   /**
    * Whether a document is there that this user may read.

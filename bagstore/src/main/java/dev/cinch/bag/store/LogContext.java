@@ -2,6 +2,7 @@ package dev.cinch.bag.store;
 
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.storage.Buckets;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.lease.Id;
@@ -36,6 +37,11 @@ public record LogContext(
   /** What there is of documents: the log's, and the store's own. */
   public StoreStorage documents() {
     return store.storage();
+  }
+
+  /** The buckets that the log has. */
+  public Buckets buckets() {
+    return new Buckets(documents(), layout, bucketWidth());
   }
 
   /**

@@ -53,6 +53,7 @@ abstract class StorageContract {
   private StoreStorage other;
   private StoreLayout layout;
   private LogLayout log;
+  private Buckets buckets;
 
   /** Another client of the same log, which has buckets of a second. */
   abstract Log client() throws Exception;
@@ -66,6 +67,7 @@ abstract class StorageContract {
     alice = client().context().storage();
     bob = client().context().storage();
     other = client().context().store().storage();
+    buckets = client().context().buckets();
   }
 
   private static Entered written(LogStorage by, DataFileName name, byte[] bytes)
@@ -108,7 +110,7 @@ abstract class StorageContract {
     int first = SAMPLE.ends().get(0);
     byte[] all = SAMPLE.bytes();
     Entered entered = written(alice, NAME, Arrays.copyOf(all, first));
-    assertEquals(List.of(BUCKET), bob.buckets(BUCKET.start(), BUCKET.end(), Freshness.CACHED));
+    assertEquals(List.of(BUCKET), buckets.known(BUCKET.start(), BUCKET.end()));
     entered.append(
         new ByteBuffer[] {
           ByteBuffer.wrap(all, first, 20), ByteBuffer.wrap(all, first + 20, all.length - first - 20)
@@ -257,14 +259,14 @@ abstract class StorageContract {
     var made = new ArrayList<Bucket>();
     for (int i : List.of(0, 1, 300, 70_000)) { // of one group, one era, and another one
       var bucket = new Bucket(BUCKET.start() + i * BUCKET.width(), BUCKET.width());
-      assertFalse(bob.holdsBuckets(bucket.start(), bucket.end()));
+      assertFalse(buckets.mayBeIn(bucket.start(), bucket.end()));
       alice.enter(bucket, NAME, Durability.CLOSE).leave();
       made.add(bucket);
-      assertTrue(bob.holdsBuckets(bucket.start(), bucket.end()));
-      assertEquals(made, bob.buckets(BUCKET.start(), Long.MAX_VALUE, end -> false));
+      assertTrue(buckets.mayBeIn(bucket.start(), bucket.end()));
+      assertEquals(made, buckets.all(BUCKET.start(), Long.MAX_VALUE, end -> false));
     }
     assertEquals(
-        made.subList(1, 3), bob.buckets(made.get(0).end(), made.get(3).start(), Freshness.CERTAIN));
+        made.subList(1, 3), buckets.permitted(made.get(0).end(), made.get(3).start()));
     assertTrue(Family.CHECKPOINT.last(other, log, Freshness.CERTAIN).isEmpty());
     alice.publish(log.checkpoint(7), new byte[] {7});
     alice.publish(log.floor(3), new byte[] {3});
@@ -315,9 +317,9 @@ abstract class StorageContract {
       publish(closing, 1);
       closing.finish();
     }
-    alice.sweep(BUCKET);
-    bob.sweep(BUCKET);
-    assertEquals(List.of(), bob.look(BUCKET, Freshness.PERMITTED).files());
+    buckets.sweep(BUCKET);
+    buckets.sweep(BUCKET);
+    assertEquals(List.of(), buckets.look(BUCKET, Freshness.PERMITTED).files());
     assertNotEquals(Mark.OPEN, late.look());
     assertArrayEquals(new byte[] {1}, read(other, LogLayout.lock(log.bucket(BUCKET))));
   }

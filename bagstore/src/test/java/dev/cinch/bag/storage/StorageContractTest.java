@@ -39,6 +39,17 @@ class StorageContractTest {
     }
   }
 
+  @Nested
+  class OfObjects extends StorageContract {
+    private final ManualTime time = ManualTime.ticking();
+    private final StoreStorage storage = Rig.objects(time);
+
+    @Override
+    Log client() throws IOException {
+      return Rig.open(storage, time, "m").createLog(Rig.JOBS);
+    }
+  }
+
   /** On no filesystem of one kernel. */
   private static final class Shared extends FilterFs {
     Shared(StoreFs inner) {

@@ -1,6 +1,5 @@
 package dev.cinch.bag.storage.memory;
 
-import dev.cinch.bag.layout.BucketTree;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
@@ -8,7 +7,6 @@ import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.storage.BucketSealedException;
 import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.Entered;
-import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.Stored;
@@ -22,7 +20,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Consumer;
 
 /** A log of a {@link MemoryStore}. Its lock is what appending and closing go one by one by. */
 final class MemoryLog implements LogStorage {
@@ -111,46 +108,15 @@ final class MemoryLog implements LogStorage {
   }
 
   @Override
-  public List<Bucket> buckets(long from, long to, Settled settled) throws IOException {
-    return buckets(from, to, Freshness.CERTAIN);
-  }
-
-  @Override
-  public List<Bucket> buckets(long from, long to, Freshness freshness) throws IOException {
-    return new BucketTree(layout, store.identity().settings().bucketWidthNanos())
-        .find(from, to, (place, end, width) -> store.listNow(place));
-  }
-
-  @Override
-  public List<Bucket> buckets(long from, long to, Consumer<ForeignEntryException> leftOut)
-      throws IOException {
-    return buckets(from, to, Freshness.CERTAIN);
-  }
-
-  @Override
-  public Bag look(Bucket bucket, Freshness freshness) throws IOException {
-    List<String> names = store.listNow(layout.bucket(bucket));
-    if (names.isEmpty()) {
-      throw new NoSuchFileException(bucket.toString());
-    }
-    return new Bag(
-        names.stream().map(DataFileName::parse).flatMap(Optional::stream).toList(),
-        LogLayout.hasLock(names));
-  }
-
-  @Override
   public Stored open(Bucket bucket, DataFileName file, Freshness freshness) throws IOException {
     return new Bytes(store.document(path(bucket, file)).bytes());
   }
 
   @Override
-  public boolean holdsBuckets(long from, long to) throws IOException {
-    return !buckets(from, to, Freshness.CERTAIN).isEmpty();
-  }
-
-  @Override
   public synchronized Closing seal(Bucket bucket) throws IOException {
-    Bag unused = look(bucket, Freshness.CERTAIN);
+    if (store.names(layout.bucket(bucket)).isEmpty()) {
+      throw new NoSuchFileException(bucket.toString());
+    }
     Document unusedMark = store.make(mark(bucket), MARK);
     return new Closure(bucket);
   }
@@ -165,7 +131,10 @@ final class MemoryLog implements LogStorage {
 
     @Override
     public List<DataFileName> files() throws IOException {
-      return look(bucket, Freshness.CERTAIN).files();
+      return store.names(layout.bucket(bucket)).stream()
+          .map(DataFileName::parse)
+          .flatMap(Optional::stream)
+          .toList();
     }
 
     @Override
@@ -185,13 +154,6 @@ final class MemoryLog implements LogStorage {
 
     @Override
     public void close() {}
-  }
-
-  @Override
-  public void sweep(Bucket bucket) throws IOException {
-    for (DataFileName file : look(bucket, Freshness.CERTAIN).files()) {
-      boolean unused = store.remove(path(bucket, file));
-    }
   }
 
   @Override

@@ -31,7 +31,6 @@ import org.jspecify.annotations.Nullable;
  * shortest answer to what a storage must do. Thread-safe.
  */
 public final class MemoryStore implements StoreStorage {
-  private final StoreIdentity identity;
   private final TimeSource time;
   private final NavigableMap<Path, Document> documents = new ConcurrentSkipListMap<>();
   private final Map<Id, MemoryLog> logs = new HashMap<>();
@@ -41,7 +40,6 @@ public final class MemoryStore implements StoreStorage {
    * @param time whose wall clock is the storage's
    */
   public MemoryStore(StoreLayout layout, StoreIdentity identity, TimeSource time) {
-    this.identity = identity;
     this.time = time;
     Document unused = make(layout.settings(), identity.encode());
   }
@@ -98,10 +96,6 @@ public final class MemoryStore implements StoreStorage {
         }
       };
 
-  StoreIdentity identity() {
-    return identity;
-  }
-
   /** Makes a document; null if there is one. */
   @Nullable Document make(Path name, byte[] content) {
     var made = new Document(now());
@@ -144,16 +138,15 @@ public final class MemoryStore implements StoreStorage {
 
   @Override
   public List<String> list(Path place, Freshness freshness) {
-    return listNow(place);
+    return names(place);
   }
 
   @Override
   public Optional<List<String>> listIfPermitted(Path place) {
-    return Optional.of(listNow(place));
+    return Optional.of(names(place));
   }
 
-  @Override
-  public List<String> listNow(Path place) {
+  List<String> names(Path place) {
     return documents.keySet().stream()
         .filter(name -> name.startsWith(place) && !name.equals(place))
         .map(name -> name.getName(place.getNameCount()).toString())
@@ -228,7 +221,7 @@ public final class MemoryStore implements StoreStorage {
 
   @Override
   public void removePlace(Path place) throws IOException {
-    if (!listNow(place).isEmpty()) {
+    if (!names(place).isEmpty()) {
       throw new DirectoryNotEmptyException(place.toString());
     }
   }

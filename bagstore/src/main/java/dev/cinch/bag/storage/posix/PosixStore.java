@@ -160,19 +160,6 @@ public record PosixStore(
     return fresh.listIfPermitted(place);
   }
 
-  /** Filesystems of one kernel need no wait. */
-  @Override
-  public List<String> listNow(Path place) throws IOException {
-    Optional<List<String>> now = fresh.listIfPermitted(place);
-    if (now.isPresent()) {
-      return now.get();
-    }
-    if (!fs.isLocal(place)) {
-      StoreContext.sleep(time, place, CACHE_EXPIRY_NANOS);
-    }
-    return fs.list(place);
-  }
-
   @Override
   public boolean isThere(Path document, Freshness freshness) throws IOException {
     if (freshness != Freshness.CACHED) {

@@ -27,7 +27,6 @@ import dev.cinch.bag.registry.StoreCeilings;
 import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.session.Session;
 import dev.cinch.bag.session.Writers;
-import dev.cinch.bag.storage.memory.MemoryStore;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
@@ -51,14 +50,16 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** The protocol over a storage that has no file, no mode and no cache. */
-class MemoryProtocolTest {
+abstract class StorageProtocol {
+  abstract StoreStorage storage(ManualTime time);
+
   private static final long SECOND = 1_000_000_000L;
 
   private static final LeaseName NAME = new LeaseName("tenant-7");
   private static final Duration LEASE = Duration.ofSeconds(10);
 
   private final ManualTime time = ManualTime.ticking();
-  private final MemoryStore storage = Rig.storage(time);
+  private final StoreStorage storage = storage(time);
   private final SigningKey key = SigningKey.ofSeed(new byte[32]);
   private int machines;
 

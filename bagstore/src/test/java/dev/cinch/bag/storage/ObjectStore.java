@@ -1,0 +1,432 @@
+package dev.cinch.bag.storage;
+
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.storage.LogStorage.Decoder;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.store.StoreIdentity;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.time.TimeSource;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.ConcurrentSkipListMap;
+
+/**
+ * A storage over whole objects that are put if absent, got, listed and deleted, with nothing to
+ * append to or to rename, and whole seconds of time: what an object store offers. Every put and
+ * deletion may be carried out twice, so their answers say nothing.
+ *
+ * <p>A batch is an object below the name of its data file. A bucket's mark is never deleted before
+ * a checkpoint stands above it, and who finds none must ask intents and records.
+ */
+public final class ObjectStore implements StoreStorage {
+  private final Objects objects;
+
+  public ObjectStore(Objects objects, StoreLayout layout, StoreIdentity identity) {
+    this.objects = objects;
+    objects.put(layout.settings(), identity.encode());
+  }
+
+  /** What a server offers. Thread-safe. */
+  public static final class Objects {
+    private record Put(byte[] bytes, long second) {}
+
+    private static final long SECOND = 1_000_000_000L;
+    private final NavigableMap<String, Put> all = new ConcurrentSkipListMap<>();
+    private final TimeSource time;
+    private final Random repeats;
+
+    public Objects(TimeSource time, long seed) {
+      this.time = time;
+      this.repeats = new Random(seed);
+    }
+
+    /** In whole seconds, and so the middle of one: nobody's clock is further from it than half. */
+    long now() {
+      return Math.floorDiv(time.wallNanos(), SECOND) * SECOND + SECOND / 2;
+    }
+
+    /** If there is none. */
+    void put(Path name, byte[] bytes) {
+      Put unused = all.putIfAbsent(name.toString(), new Put(bytes, now()));
+    }
+
+    byte[] get(Path name) throws NoSuchFileException {
+      return found(name).bytes();
+    }
+
+    private Put found(Path name) throws NoSuchFileException {
+      Put found = all.get(name.toString());
+      if (found == null) {
+        throw new NoSuchFileException(name.toString());
+      }
+      return found;
+    }
+
+    long changedAt(Path name) throws NoSuchFileException {
+      return found(name).second();
+    }
+
+    /** The names of all that is below a name. */
+    List<String> below(Path place) {
+      String prefix = place + "/";
+      return all.subMap(prefix, place + "0").keySet().stream()
+          .map(name -> name.substring(prefix.length()))
+          .toList();
+    }
+
+    void delete(Path name) {
+      Put unused = all.remove(name.toString());
+    }
+
+    /** Whether a request is carried out once more, as it seems to its sender. */
+    boolean repeats() {
+      synchronized (repeats) {
+        return repeats.nextInt(4) == 0;
+      }
+    }
+  }
+
+  /** Puts something; what is there afterwards is the truth. */
+  private boolean put(Path name, byte[] bytes) throws IOException {
+    boolean absent = !isThere(name);
+    objects.put(name, bytes);
+    if (objects.repeats()) {
+      objects.put(name, bytes);
+    }
+    return absent && Arrays.equals(objects.get(name), bytes);
+  }
+
+  private boolean isThere(Path name) {
+    try {
+      byte[] unused = objects.get(name);
+      return true;
+    } catch (NoSuchFileException e) {
+      return false;
+    }
+  }
+
+  @Override
+  public void requireSame() {}
+
+  @Override
+  public long now() {
+    return objects.now();
+  }
+
+  @Override
+  public LogStorage log(LogLayout layout, Id id) {
+    return new Bags(layout);
+  }
+
+  @Override
+  public void prepare(LogLayout log) {}
+
+  @Override
+  public void prepare(Path place) {}
+
+  @Override
+  public List<String> list(Path place, Freshness freshness) {
+    return names(place);
+  }
+
+  @Override
+  public Optional<List<String>> listIfPermitted(Path place) {
+    return Optional.of(names(place));
+  }
+
+  private List<String> names(Path place) {
+    return objects.below(place).stream().map(name -> name.split("/", 2)[0]).distinct().toList();
+  }
+
+  @Override
+  public boolean isThere(Path document, Freshness freshness) {
+    return isThere(document);
+  }
+
+  @Override
+  public <T> T read(Path document, int limit, Freshness freshness, Decoder<T> decoder)
+      throws IOException {
+    return decoder.decode(objects.get(document));
+  }
+
+  @Override
+  public Stored open(Path document, Freshness freshness) throws IOException {
+    return new Whole(objects.get(document));
+  }
+
+  private record Whole(byte[] bytes) implements Stored {
+    @Override
+    public int read(ByteBuffer into, long offset) {
+      int length = (int) Math.max(0, Math.min(into.remaining(), bytes.length - offset));
+      into.put(bytes, (int) Math.min(offset, bytes.length), length);
+      return length;
+    }
+
+    @Override
+    public long size() {
+      return bytes.length;
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  @Override
+  public long size(Path document) throws IOException {
+    return objects.get(document).length;
+  }
+
+  /** A place changed when the newest of what is in it was put. */
+  @Override
+  public long changedAt(Path name) throws IOException {
+    long last = Long.MIN_VALUE;
+    for (String below : objects.below(name)) {
+      last = Math.max(last, objects.changedAt(name.resolve(below)));
+    }
+    return last > Long.MIN_VALUE ? last : objects.changedAt(name);
+  }
+
+  @Override
+  public Draft draft(Path place) {
+    var content = new ByteArrayOutputStream();
+    return new Draft() {
+      @Override
+      public void write(ByteBuffer bytes) {
+        content.writeBytes(copy(bytes));
+      }
+
+      @Override
+      public void finish() {}
+
+      @Override
+      public boolean publish(Path document) throws IOException {
+        return put(document, content.toByteArray());
+      }
+
+      @Override
+      public void close() {}
+    };
+  }
+
+  private static byte[] copy(ByteBuffer bytes) {
+    var copy = new byte[bytes.remaining()];
+    bytes.get(copy);
+    return copy;
+  }
+
+  @Override
+  public void secure(Path place) {}
+
+  @Override
+  public boolean remove(Path document) {
+    boolean there = isThere(document) || !objects.below(document).isEmpty();
+    removeQuietly(document);
+    return there;
+  }
+
+  @Override
+  public void removeQuietly(Path document) {
+    for (String below : objects.below(document)) {
+      objects.delete(document.resolve(below));
+    }
+    objects.delete(document);
+  }
+
+  @Override
+  public void removePlace(Path place) throws IOException {
+    if (!objects.below(place).isEmpty()) {
+      throw new DirectoryNotEmptyException(place.toString());
+    }
+  }
+
+  @Override
+  public int owner(Path place) {
+    return 0;
+  }
+
+  @Override
+  public boolean isKept(Path place) {
+    return false;
+  }
+
+  @Override
+  public Patience patience(Path place) {
+    return new Patience() {
+      @Override
+      public boolean isOver() {
+        return true;
+      }
+
+      @Override
+      public boolean again() {
+        return false;
+      }
+    };
+  }
+
+  @Override
+  public void awaitReaders(Path document) {}
+
+  /** The bags of a log. */
+  private final class Bags implements LogStorage {
+    private final LogLayout layout;
+
+    Bags(LogLayout layout) {
+      this.layout = layout;
+    }
+
+    @Override
+    public void requireSame() {}
+
+    @Override
+    public long staleNanos() {
+      return 0;
+    }
+
+    private Path mark(Bucket bucket) {
+      return LogLayout.prelock(layout.bucket(bucket));
+    }
+
+    private Path path(Bucket bucket, DataFileName file) {
+      return LogLayout.dataFile(layout.bucket(bucket), file);
+    }
+
+    @Override
+    public Entered enter(Bucket bucket, DataFileName file, Durability durability)
+        throws IOException {
+      if (isThere(mark(bucket))) {
+        throw new BucketSealedException();
+      }
+      Path name = path(bucket, file);
+      if (!put(name.resolve(batch(0)), new byte[0])) {
+        throw new FileAlreadyExistsException(name.toString());
+      }
+      return new Writing(mark(bucket), name);
+    }
+
+    private static String batch(int number) {
+      return "%08d".formatted(number);
+    }
+
+    private final class Writing implements Entered {
+      private final Path mark;
+      private final Path name;
+      private int batches;
+
+      Writing(Path mark, Path name) {
+        this.mark = mark;
+        this.name = name;
+      }
+
+      @Override
+      public void append(ByteBuffer[] frame) throws IOException {
+        var bytes = new ByteArrayOutputStream();
+        for (ByteBuffer part : frame) {
+          bytes.writeBytes(copy(part));
+        }
+        boolean unused = put(name.resolve(batch(++batches)), bytes.toByteArray());
+      }
+
+      @Override
+      public long mostThere() {
+        return Long.MAX_VALUE;
+      }
+
+      @Override
+      public Mark look() {
+        return isThere(mark) ? Mark.SEALED : Mark.UNSURE;
+      }
+
+      @Override
+      public long changedAt() {
+        return objects.now();
+      }
+
+      @Override
+      public void leave() {}
+    }
+
+    @Override
+    public Stored open(Bucket bucket, DataFileName file, Freshness freshness) throws IOException {
+      Path name = path(bucket, file);
+      List<String> batches = objects.below(name);
+      if (batches.isEmpty()) {
+        throw new NoSuchFileException(name.toString());
+      }
+      var bytes = new ByteArrayOutputStream();
+      for (String batch : batches) {
+        bytes.writeBytes(objects.get(name.resolve(batch)));
+      }
+      return new Whole(bytes.toByteArray());
+    }
+
+    @Override
+    public Closing seal(Bucket bucket) throws IOException {
+      if (objects.below(layout.bucket(bucket)).isEmpty()) {
+        throw new NoSuchFileException(bucket.toString());
+      }
+      objects.put(mark(bucket), new byte[] {'x'});
+      return new Closure(bucket);
+    }
+
+    private final class Closure implements Closing {
+      private final Bucket bucket;
+      private final ByteArrayOutputStream lock = new ByteArrayOutputStream();
+
+      Closure(Bucket bucket) {
+        this.bucket = bucket;
+      }
+
+      @Override
+      public List<DataFileName> files() throws IOException {
+        return names(layout.bucket(bucket)).stream()
+            .map(DataFileName::parse)
+            .flatMap(Optional::stream)
+            .toList();
+      }
+
+      @Override
+      public void write(ByteBuffer bytes) {
+        lock.writeBytes(copy(bytes));
+      }
+
+      @Override
+      public void publish() throws IOException {
+        Bags.this.publish(LogLayout.lock(layout.bucket(bucket)), lock.toByteArray());
+      }
+
+      @Override
+      public void finish() {}
+
+      @Override
+      public void close() {}
+    }
+
+    @Override
+    public void finish(Bucket bucket) {}
+
+    @Override
+    public void publish(Path document, byte[] content) throws IOException {
+      boolean unused = put(document, content);
+    }
+
+    @Override
+    public boolean mayBeUnseen(Bucket bucket) {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,24 @@
+package dev.cinch.bag.storage;
+
+import dev.cinch.bag.Rig;
+import dev.cinch.lease.time.ManualTime;
+import org.junit.jupiter.api.Nested;
+
+/** Storages that are no directory. */
+class StorageProtocolTest {
+  @Nested
+  class InMemory extends StorageProtocol {
+    @Override
+    StoreStorage storage(ManualTime time) {
+      return Rig.storage(time);
+    }
+  }
+
+  @Nested
+  class OfObjects extends StorageProtocol {
+    @Override
+    StoreStorage storage(ManualTime time) {
+      return Rig.objects(time);
+    }
+  }
+}
