@@ -20,7 +20,6 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.read.Segments;
-import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.memory.MemoryStore;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
@@ -131,8 +130,7 @@ class AggregatorTest {
     assertEquals(10, all.size());
     assertTrue(new Retention(log, Duration.ZERO).run().buckets() >= 4);
     assertEquals(
-        List.of(),
-        log.context().buckets().all(Long.MIN_VALUE, Long.MAX_VALUE, end -> false));
+        List.of(), log.context().buckets().all(Long.MIN_VALUE, Long.MAX_VALUE, end -> false));
     assertEquals(all, Lines.settled(log));
     assertEquals(1, new Expiry(log, Duration.ZERO).run(path -> {}).segments());
     assertEquals(all.subList(5, 10), Lines.settled(log));

@@ -19,7 +19,6 @@ import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Durability;
-import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import java.nio.file.FileSystemException;
@@ -35,8 +34,7 @@ class RetireBlockedTest {
   }
 
   private static List<Path> buckets(Log log) throws Exception {
-    List<Bucket> all =
-        log.context().buckets().known(Long.MIN_VALUE, Long.MAX_VALUE);
+    List<Bucket> all = log.context().buckets().known(Long.MIN_VALUE, Long.MAX_VALUE);
     return all.stream().map(b -> log.context().layout().bucket(b)).toList();
   }
 

@@ -19,6 +19,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.LogContext;
@@ -41,6 +42,7 @@ final class BucketVerifier {
   private final LogContext log;
   private final StoreStorage storage;
   private final Locks locks;
+  private final Patience wait;
   private final Tally tally;
 
   /** Closed buckets that no record that was read reaches. */
@@ -50,6 +52,7 @@ final class BucketVerifier {
     this.log = log;
     this.storage = log.documents();
     this.locks = new Locks(log);
+    this.wait = locks.patience();
     this.tally = tally;
   }
 
@@ -57,13 +60,12 @@ final class BucketVerifier {
    * Checks a bucket that a record lists.
    *
    * @param digest of its lock, as the record says; null if the record can't be read
-   * @param listed monotonic time at which there was something that says it is closed
    */
-  void closed(Bucket bucket, @Nullable String digest, WitnessVerifier keys, long listed) {
+  void closed(Bucket bucket, @Nullable String digest, WitnessVerifier keys) {
     Path directory = log.layout().bucket(bucket);
     Path lock = LogLayout.lock(directory);
     try {
-      Optional<SegmentReader> closed = locks.open(bucket, listed);
+      Optional<SegmentReader> closed = locks.open(bucket, wait);
       if (closed.isEmpty()) {
         missing(bucket);
         return;
@@ -159,11 +161,7 @@ final class BucketVerifier {
       Optional<Closed> lock = locks.readIfListed(bucket);
       if (lock.isPresent()) {
         unrecorded.add(bucket);
-        closed(
-            bucket,
-            null,
-            keys,
-            log.store().time().monotonicNanos()); // closed, and its record is still to come
+        closed(bucket, null, keys); // closed, and its record is still to come
         return;
       }
     } catch (IOException e) {

@@ -46,30 +46,16 @@ final class LogVerifier {
   private final Tally tally;
   private final BucketVerifier buckets;
   private final SegmentsVerifier segments;
-  private final Seen seen;
 
   /** Whether the record before could be read: then the next one's range follows. */
   private boolean known = true;
 
   private long settled = Long.MIN_VALUE;
 
-  /**
-   * What the chain was like at a time.
-   *
-   * @param last number of the last record, 0 if there was none
-   * @param at monotonic time of this machine
-   */
-  record Seen(long last, long at) {}
-
-  /**
-   * @param seen at some time before: what was linked by then is missing only once its caches have
-   *     expired, and all that is is waited for together
-   */
-  LogVerifier(LogContext log, KeysVerifier keys, Tally tally, Seen seen) {
+  LogVerifier(LogContext log, KeysVerifier keys, Tally tally) {
     this.log = log;
     this.storage = log.documents();
     this.chain = new HorizonChain(log);
-    this.seen = seen;
     this.keys = keys;
     this.tally = tally;
     this.buckets = new BucketVerifier(log, tally);
@@ -245,8 +231,7 @@ final class LogVerifier {
 
   private void record(Link link, SortedMap<Long, SortedSet<String>> seals) throws IOException {
     HorizonRecord record = link.record();
-    tally.unlessRetired(
-        () -> vouched(link, seals), () -> segments.retiredRecord(record.number()));
+    tally.unlessRetired(() -> vouched(link, seals), () -> segments.retiredRecord(record.number()));
     if (!known && record.from() > settled) {
       unknownRange(record.from());
     }
@@ -290,7 +275,6 @@ final class LogVerifier {
     var listed = new HashSet<Long>();
     List<Bucket> found = findOrTell(record.from(), record.to());
     Set<Long> there = there(record, found);
-    long at = record.number() <= seen.last() ? seen.at() : log.store().time().monotonicNanos();
     for (ClosedBucket b : record.buckets()) {
       listed.add(b.start());
       tally.buckets++;
@@ -303,7 +287,7 @@ final class LogVerifier {
         continue;
       }
       tally.unlessRetired(
-          () -> buckets.closed(bucket, b.lockDigest(), applying, at),
+          () -> buckets.closed(bucket, b.lockDigest(), applying),
           () -> segments.retiredMeanwhile(bucket.end()));
     }
     for (Bucket bucket : found) {
@@ -332,8 +316,7 @@ final class LogVerifier {
       last = there.contains(b.start()) || segments.retired(end) ? last : end;
     }
     if (last > Long.MIN_VALUE) {
-      log.buckets().permitted(record.from(), record.to())
-          .forEach(b -> there.add(b.start()));
+      log.buckets().permitted(record.from(), record.to()).forEach(b -> there.add(b.start()));
       boolean unused = segments.retiredMeanwhile(last); // the caller asks of each
     }
     return there;

@@ -6,7 +6,6 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Removal;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
@@ -19,7 +18,6 @@ import dev.cinch.bag.registry.StoreRevocations;
 import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.Records;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Revocation;
@@ -27,7 +25,6 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -98,13 +95,8 @@ public final class StoreVerifier {
     unlessForeign(() -> empty(layout.clock()));
     List<LogName> logs = store.logs();
     names(layout.logs(), Set.copyOf(logs.stream().map(LogName::value).toList()));
-    var last = new HashMap<LogName, Long>();
     for (LogName name : logs) {
-      last.put(name, lastRecord(layout.log(name)));
-    }
-    long now = context.time().monotonicNanos();
-    for (LogName name : logs) {
-      log(name, new LogVerifier.Seen(last.getOrDefault(name, 0L), now));
+      log(name);
     }
   }
 
@@ -204,15 +196,7 @@ public final class StoreVerifier {
   }
 
   /** The number of the last record that a listing shows; 0 if there is none, or nobody may list. */
-  private long lastRecord(LogLayout log) {
-    try {
-      return Records.list(context.storage(), log, Freshness.CACHED).last();
-    } catch (IOException e) {
-      return 0; // told when the log is looked at
-    }
-  }
-
-  private void log(LogName name, LogVerifier.Seen seen) throws IOException {
+  private void log(LogName name) throws IOException {
     Path identity = context.layout().log(name).identity();
     try {
       List<Log> whole = store.whole(List.of(name));
@@ -227,7 +211,7 @@ public final class StoreVerifier {
       Log log = whole.get(0);
       tally.logs++;
       tally.read(identity, context.storage().size(identity));
-      new LogVerifier(log.context(), keys, tally, seen).verify();
+      new LogVerifier(log.context(), keys, tally).verify();
       passing(log);
     } catch (DamagedException e) {
       tally.found(Finding.of(e));

@@ -10,11 +10,11 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.storage.Buckets.Settled;
 import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.Buckets.Settled;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -39,6 +39,9 @@ import org.slf4j.LoggerFactory;
 public final class BucketCloser {
   private static final Logger LOG = LoggerFactory.getLogger(BucketCloser.class);
   private static final long RETRY_NANOS = 1_000_000_000L;
+
+  /** By then others' caches have expired, and modes are set. */
+  private static final long PATIENCE_NANOS = 61_000_000_000L;
   private static final Comparator<DataFileName> BY_NAME =
       Comparator.comparing(DataFileName::toString);
 
@@ -71,7 +74,7 @@ public final class BucketCloser {
    */
   public Optional<Closed> close(Bucket bucket, Settled settled)
       throws IOException, InterruptedException {
-    long deadline = log.store().time().monotonicNanos() + storage.staleNanos();
+    long deadline = log.store().time().monotonicNanos() + PATIENCE_NANOS;
     while (true) {
       boolean expired = log.store().time().monotonicNanos() - deadline >= 0;
       try {

@@ -8,28 +8,22 @@ import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
-import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.Optional;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Reads the locks of a log's buckets: settled files, each of one bucket (rule C1). Thread-safe. */
 @CheckReturnValue
 public final class Locks {
-  private static final Logger LOG = LoggerFactory.getLogger(Locks.class);
-
   private final LogContext log;
-  private final LogStorage storage;
 
   public Locks(LogContext log) {
     this.log = log;
-    this.storage = log.storage();
   }
 
   /**
@@ -81,26 +75,21 @@ public final class Locks {
    * Opens the lock of a bucket that a record lists, so that it is there unless it was lost or
    * retired. A "no" that may be old is not believed until every cache has expired.
    *
-   * <p>Caches of what was published by a time expire together, so that all that look missing are
-   * waited for together.
-   *
-   * @param listed monotonic time of this machine at which the record was there that lists the
-   *     bucket, and so the lock
+   * @param wait patience that began once the record was there, and so the lock; of many that look
+   *     missing it is one, since caches of what was published by a time expire together
    * @return empty if there is none: the caller decides between lost and retired
    */
-  public Optional<SegmentReader> open(Bucket bucket, long listed) throws IOException {
-    long deadline = listed + storage.staleNanos();
+  public Optional<SegmentReader> open(Bucket bucket, Patience wait) throws IOException {
     Optional<SegmentReader> lock = find(bucket, Freshness.CACHED);
-    boolean expired = false; // before the last look: a pause in that proves nothing
-    while (lock.isEmpty() && !expired && !isRetired(bucket)) {
-      expired = log.store().time().monotonicNanos() - deadline >= 0 || !storage.mayBeUnseen(bucket);
-      if (!expired) {
-        LOG.info("{} has no lock; trying again until caches have expired", bucket);
-        log.store().awaitCaches(bucket);
-      }
+    while (lock.isEmpty() && !isRetired(bucket) && wait.again()) {
       lock = find(bucket, Freshness.CACHED);
     }
     return lock;
+  }
+
+  /** Patience with locks that look missing. */
+  public Patience patience() {
+    return log.documents().patience(log.layout().buckets());
   }
 
   /**
@@ -110,13 +99,13 @@ public final class Locks {
    * @throws DamagedException if there is none, or another: it is lost, or was retired meanwhile
    */
   public SegmentReader open(ClosedBucket listed) throws IOException {
-    return open(listed, log.store().time().monotonicNanos());
+    return open(listed, patience());
   }
 
-  /** As {@link #open(ClosedBucket)}, at a time of {@link #open(Bucket, long)}. */
-  public SegmentReader open(ClosedBucket listed, long at) throws IOException {
+  /** As {@link #open(ClosedBucket)}, with the patience of {@link #open(Bucket, Patience)}. */
+  public SegmentReader open(ClosedBucket listed, Patience wait) throws IOException {
     var bucket = new Bucket(listed.start(), log.bucketWidth());
-    SegmentReader lock = open(bucket, at).orElseThrow(() -> missing(bucket));
+    SegmentReader lock = open(bucket, wait).orElseThrow(() -> missing(bucket));
     if (!lock.digest().equals(listed.lockDigest())) {
       lock.close();
       throw new DamagedException(

@@ -4,7 +4,6 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Bucket;
-import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;

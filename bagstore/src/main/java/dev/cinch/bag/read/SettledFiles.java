@@ -18,6 +18,7 @@ import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
@@ -56,8 +57,7 @@ final class SettledFiles {
   private final CountingKeys keys;
   private final Evidence.@Nullable Sink audit;
 
-  /** By then all was linked that the view has. */
-  private final long looked;
+  private final Patience wait;
 
   /** What lies before was in files that were given. */
   private long at;
@@ -105,7 +105,7 @@ final class SettledFiles {
     this.at = at;
     this.number = at == Long.MIN_VALUE ? 1 : 0;
     this.audit = audit;
-    this.looked = log.store().time().monotonicNanos();
+    this.wait = locks.patience();
   }
 
   /** The same by a later view, for what was settled since all of these were given. */
@@ -160,8 +160,7 @@ final class SettledFiles {
         unknown = true;
         passed(at, record);
       } else if (there == null) {
-        there =
-            new HashSet<>(log.buckets().permitted(record.from(), record.to()));
+        there = new HashSet<>(log.buckets().permitted(record.from(), record.to()));
       }
     }
   }
@@ -245,7 +244,7 @@ final class SettledFiles {
         continue;
       }
       settledBefore = record.from();
-      SegmentReader lock = locks.open(listed, looked);
+      SegmentReader lock = locks.open(listed, wait);
       try {
         SegmentCursor cursor = lock.messages(at, end, judge, true);
         passed(listed.start() + log.bucketWidth(), record);

@@ -33,12 +33,6 @@ public interface LogStorage {
   void requireSame() throws IOException;
 
   /**
-   * For how long what somebody else made may look missing to a read that is not {@link
-   * Freshness#CERTAIN}, nanoseconds; 0 where nothing does.
-   */
-  long staleNanos();
-
-  /**
    * Makes sure that a bucket exists, remembers its mark, and makes a data file there: append, step
    * 2. Nothing is written to that yet.
    *
@@ -102,12 +96,9 @@ public interface LogStorage {
     }
   }
 
-  /** Whether a bucket changed so lately that a cache may not know what is in it. */
-  boolean mayBeUnseen(Bucket bucket) throws IOException;
-
   /** How things look that may be cached. */
   enum Freshness {
-    /** As far as this machine knows: up to {@link #staleNanos} old. */
+    /** As far as this machine knows: up to a minute old. */
     CACHED,
     /** As fresh as this user may ask. */
     PERMITTED,

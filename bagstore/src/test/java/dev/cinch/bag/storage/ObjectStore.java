@@ -292,11 +292,6 @@ public final class ObjectStore implements StoreStorage {
     @Override
     public void requireSame() {}
 
-    @Override
-    public long staleNanos() {
-      return 0;
-    }
-
     private Path mark(Bucket bucket) {
       return LogLayout.prelock(layout.bucket(bucket));
     }
@@ -422,11 +417,6 @@ public final class ObjectStore implements StoreStorage {
     @Override
     public void publish(Path document, byte[] content) throws IOException {
       boolean unused = put(document, content);
-    }
-
-    @Override
-    public boolean mayBeUnseen(Bucket bucket) {
-      return false;
     }
   }
 }

@@ -30,10 +30,10 @@ import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.OptionalLong;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -265,8 +265,7 @@ abstract class StorageContract {
       assertTrue(buckets.mayBeIn(bucket.start(), bucket.end()));
       assertEquals(made, buckets.all(BUCKET.start(), Long.MAX_VALUE, end -> false));
     }
-    assertEquals(
-        made.subList(1, 3), buckets.permitted(made.get(0).end(), made.get(3).start()));
+    assertEquals(made.subList(1, 3), buckets.permitted(made.get(0).end(), made.get(3).start()));
     assertTrue(Family.CHECKPOINT.last(other, log, Freshness.CERTAIN).isEmpty());
     alice.publish(log.checkpoint(7), new byte[] {7});
     alice.publish(log.floor(3), new byte[] {3});

@@ -36,11 +36,6 @@ final class MemoryLog implements LogStorage {
   @Override
   public void requireSame() {}
 
-  @Override
-  public long staleNanos() {
-    return 0;
-  }
-
   private Path mark(Bucket bucket) {
     return LogLayout.prelock(layout.bucket(bucket));
   }
@@ -162,10 +157,5 @@ final class MemoryLog implements LogStorage {
   @Override
   public void publish(Path document, byte[] content) {
     Document unused = store.make(document, content);
-  }
-
-  @Override
-  public boolean mayBeUnseen(Bucket bucket) {
-    return false;
   }
 }

@@ -73,11 +73,6 @@ public final class PosixLog implements LogStorage {
   }
 
   @Override
-  public long staleNanos() {
-    return PosixStore.CACHE_EXPIRY_NANOS;
-  }
-
-  @Override
   public Entered enter(Bucket bucket, DataFileName file, Durability durability) throws IOException {
     return entrance.enter(bucket, file, durability == Durability.SYNC);
   }
@@ -145,23 +140,5 @@ public final class PosixLog implements LogStorage {
       }
     }
     fresh.publish(document, content, store.fileMode(), this::requireSame);
-  }
-
-  @Override
-  public boolean mayBeUnseen(Bucket bucket) throws IOException {
-    try {
-      return present() - store.changedAt(layout.bucket(bucket)) < PosixStore.CACHE_EXPIRY_NANOS;
-    } catch (NoSuchFileException e) {
-      return false;
-    }
-  }
-
-  /** By the clock that gives change times; by this machine's for who may not ask that. */
-  private long present() {
-    try {
-      return store.now();
-    } catch (IOException e) {
-      return store.time().wallNanos();
-    }
   }
 }

@@ -85,7 +85,9 @@ class ReplacedLogTest {
   @Test
   void noDocumentOfTheStoreIsMade() throws Exception {
     Path ceilings = old.store().layout().ceilings();
-    assertThrows(StoreReplacedException.class, () -> old.documents().publish(ceilings.resolve("one"), new byte[0]));
+    assertThrows(
+        StoreReplacedException.class,
+        () -> old.documents().publish(ceilings.resolve("one"), new byte[0]));
     assertThrows(
         StoreReplacedException.class,
         () -> old.documents().publish(ceilings.resolve("two"), new byte[] {1}));
