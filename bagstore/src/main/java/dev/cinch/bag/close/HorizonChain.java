@@ -259,19 +259,24 @@ public final class HorizonChain {
    * @throws NoSuchFileException if it is missing, and a checkpoint stands above it
    */
   Link readKept(long number) throws IOException {
-    Patience wait =
-        log.documents().patience(log.layout().recordGroup(LogLayout.groupOfRecord(number)));
-    while (true) {
-      try {
-        return read(number);
-      } catch (NoSuchFileException e) {
-        if (retired(number)) {
-          throw e;
-        }
-        if (!wait.again()) {
-          throw new DamagedException(path(number), 0, "record " + number, "no file: it is missing");
-        }
+    Path group = log.layout().recordGroup(LogLayout.groupOfRecord(number));
+    return log.documents()
+        .patience(group)
+        .find(() -> readUnlessMissing(number))
+        .orElseThrow(
+            () ->
+                new DamagedException(
+                    path(number), 0, "record " + number, "no file: it is missing"));
+  }
+
+  private Optional<Link> readUnlessMissing(long number) throws IOException {
+    try {
+      return Optional.of(read(number));
+    } catch (NoSuchFileException e) {
+      if (retired(number)) {
+        throw e;
       }
+      return Optional.empty();
     }
   }
 

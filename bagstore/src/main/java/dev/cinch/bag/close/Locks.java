@@ -81,10 +81,9 @@ public final class Locks {
    */
   public Optional<SegmentReader> open(Bucket bucket, Patience wait) throws IOException {
     Optional<SegmentReader> lock = find(bucket, Freshness.CACHED);
-    while (lock.isEmpty() && !isRetired(bucket) && wait.again()) {
-      lock = find(bucket, Freshness.CACHED);
-    }
-    return lock;
+    return lock.isPresent() || isRetired(bucket)
+        ? lock
+        : wait.find(() -> find(bucket, Freshness.CACHED));
   }
 
   /** Patience with locks that look missing. */

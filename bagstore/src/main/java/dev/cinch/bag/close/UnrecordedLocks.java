@@ -3,6 +3,7 @@ package dev.cinch.bag.close;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.LogContext;
@@ -38,28 +39,36 @@ public final class UnrecordedLocks {
   public Optional<DamagedException> missing(Collection<Bucket> locked) throws IOException {
     long last = locked.stream().mapToLong(Bucket::end).max().orElse(Long.MIN_VALUE);
     Patience wait = log.documents().patience(log.layout().root());
-    while (true) {
-      long announced = intents.furthest();
-      Optional<Link> tip = chain.permittedTip();
-      long reach = Math.max(announced, tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE));
-      if (last <= reach) {
-        return Optional.empty();
-      }
-      if (!wait.again()) {
-        Bucket first =
-            locked.stream().filter(b -> b.end() > reach).min(Bucket::compareTo).orElseThrow();
-        long number = tip.map(t -> t.record().number()).orElse(0L) + 1;
-        return Optional.of(
-            new DamagedException(
-                new Locks(log).path(first),
-                0,
-                "a record or an intent that reaches this lock",
-                "neither: the records from number "
-                    + number
-                    + " on are missing; restore them, or go on with close --restored where this is a"
-                    + " copy"));
-      }
+    Optional<Reach> found = wait.find(() -> Optional.of(reach()).filter(r -> r.to() >= last));
+    if (found.isPresent()) {
+      return Optional.empty();
     }
+    Reach reach = reach();
+    return locked.stream()
+        .filter(b -> b.end() > reach.to())
+        .min(Bucket::compareTo)
+        .map(b -> missing(b, reach.number() + 1));
+  }
+
+  /** How far intents and the last record reach, and the number of that. */
+  private record Reach(long to, long number) {}
+
+  private Reach reach() throws IOException {
+    long announced = intents.furthest();
+    Optional<HorizonRecord> last = chain.permittedTip().map(Link::record);
+    return new Reach(
+        Math.max(announced, last.map(HorizonRecord::to).orElse(Long.MIN_VALUE)),
+        last.map(HorizonRecord::number).orElse(0L));
+  }
+
+  private DamagedException missing(Bucket locked, long number) {
+    return new DamagedException(
+        new Locks(log).path(locked),
+        0,
+        "a record or an intent that reaches this lock",
+        "neither: the records from number "
+            + number
+            + " on are missing; restore them, or go on with close --restored where this is a copy");
   }
 
   /**

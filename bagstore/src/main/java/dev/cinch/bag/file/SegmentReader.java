@@ -196,15 +196,16 @@ public final class SegmentReader implements Closeable {
 
   private static Optional<Stored> find(LogContext log, long number, SegmentMarks marks)
       throws IOException {
-    while (true) {
-      try {
-        return Optional.of(open(log, log.layout().segment(number), Freshness.CACHED));
-      } catch (NoSuchFileException e) {
-        if (!marks.patience().again()) {
-          return Optional.empty();
-        }
-      }
-    }
+    return marks
+        .patience()
+        .find(
+            () -> {
+              try {
+                return Optional.of(open(log, log.layout().segment(number), Freshness.CACHED));
+              } catch (NoSuchFileException e) {
+                return Optional.empty();
+              }
+            });
   }
 
   /** Whether a segment is there; a "no" is believed as by {@link #open}. */

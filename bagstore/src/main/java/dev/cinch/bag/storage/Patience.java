@@ -1,6 +1,7 @@
 package dev.cinch.bag.storage;
 
 import java.io.IOException;
+import java.util.Optional;
 
 /**
  * Patience with something that looks missing: users who see past every cache need not wait; those
@@ -17,4 +18,19 @@ public interface Patience {
    * @return false if it would not: what looked missing then is missing
    */
   boolean again() throws IOException;
+
+  /** Looks for something. */
+  @FunctionalInterface
+  interface Look<T> {
+    Optional<T> now() throws IOException;
+  }
+
+  /** Looks, and again where another look may show more; empty if it is missing. */
+  default <T> Optional<T> find(Look<T> look) throws IOException {
+    Optional<T> found = look.now();
+    while (found.isEmpty() && again()) {
+      found = look.now();
+    }
+    return found;
+  }
 }
