@@ -32,6 +32,7 @@ import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.FileSystems;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
@@ -40,6 +41,9 @@ import java.security.SecureRandom;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import dev.cinch.bag.storage.memory.MemoryStore;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.random.RandomGenerator;
@@ -62,6 +66,8 @@ public final class Store {
   private static final String LOST_IDENTITY =
       " holds records and has lost its identity: restore that from a backup, or get the messages"
           + " out with salvage";
+
+  private static final Map<URI, MemoryStore> IN_MEMORY = new ConcurrentHashMap<>();
 
   private final StoreContext context;
   private final Timestamps timestamps;
@@ -184,6 +190,41 @@ public final class Store {
             storage,
             layout,
             identity,
+            environment.machine(),
+            environment.time(),
+            environment.random()));
+  }
+
+  /**
+   * Opens a store by the URI of its storage: {@code file:} is a directory, as {@link #open(Path,
+   * Environment)} opens it. {@code mem:NAME} is a store in the memory of this process, for tests:
+   * it is made with default settings when it is first opened, and ends with the process.
+   *
+   * @throws IllegalArgumentException if there is no storage of that scheme
+   */
+  public static Store open(URI where, Environment environment) throws IOException {
+    String scheme = String.valueOf(where.getScheme());
+    if (scheme.equals("file")) {
+      return open(Path.of(where), environment);
+    }
+    if (!scheme.equals("mem")) {
+      throw new IllegalArgumentException(where + ": expected file:///DIRECTORY or mem:NAME");
+    }
+    var layout = new StoreLayout(Path.of(where.toString()));
+    MemoryStore storage =
+        IN_MEMORY.computeIfAbsent(
+            where,
+            name -> {
+              long now = environment.time().wallNanos();
+              Id id = Id.random(environment.random());
+              var identity = new StoreIdentity(id, now, StoreSettings.DEFAULT, "");
+              return new MemoryStore(layout, identity, environment.time());
+            });
+    return new Store(
+        new StoreContext(
+            storage,
+            layout,
+            storage.identity(),
             environment.machine(),
             environment.time(),
             environment.random()));

@@ -31,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  * shortest answer to what a storage must do. Thread-safe.
  */
 public final class MemoryStore implements StoreStorage {
+  private final StoreIdentity identity;
   private final TimeSource time;
   private final NavigableMap<Path, Document> documents = new ConcurrentSkipListMap<>();
   private final Map<Id, MemoryLog> logs = new HashMap<>();
@@ -40,6 +41,7 @@ public final class MemoryStore implements StoreStorage {
    * @param time whose wall clock is the storage's
    */
   public MemoryStore(StoreLayout layout, StoreIdentity identity, TimeSource time) {
+    this.identity = identity;
     this.time = time;
     Document unused = make(layout.settings(), identity.encode());
   }
@@ -95,6 +97,10 @@ public final class MemoryStore implements StoreStorage {
           return false;
         }
       };
+
+  public StoreIdentity identity() {
+    return identity;
+  }
 
   /** Makes a document; null if there is one. */
   @Nullable Document make(Path name, byte[] content) {
