@@ -2,19 +2,18 @@ package dev.cinch.backup;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.fs.FileStatus;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.ForeignEntryException;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.storage.ForeignEntryException;
+import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;
-import dev.cinch.bag.storage.Stored;
-import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.lease.Sha256;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -233,7 +232,7 @@ final class Destination {
   }
 
   StoreIdentity identity(Path file) throws IOException {
-    return StoreIdentity.decode(read(file, StoreContext.MAX_SETTINGS), file);
+    return StoreIdentity.decode(read(file, StoreIdentity.MAX_BYTES), file);
   }
 
   void remove(Path file) throws IOException {

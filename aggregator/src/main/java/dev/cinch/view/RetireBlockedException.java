@@ -1,8 +1,8 @@
 package dev.cinch.view;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.storage.ForeignEntryException;
-import dev.cinch.bag.storage.InWords;
+import dev.cinch.bag.model.ForeignEntryException;
+import dev.cinch.bag.model.InWords;
 import dev.cinch.view.Retention.Plan;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;

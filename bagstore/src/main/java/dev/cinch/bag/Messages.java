@@ -24,10 +24,10 @@ import org.slf4j.LoggerFactory;
  *
  * <p>What can't be read ends it with {@link UncheckedIOException}, whose cause is a {@link
  * dev.cinch.bag.format.DamagedException} where bytes are damaged, a {@link LogRemovedException}
- * where one that is followed was removed, and a {@link dev.cinch.bag.store.StoreReplacedException}
- * where it was made anew. Where messages expired while they were read (rule R4) it is an {@link
- * ExpiredException}, which says from when on to read. Not thread-safe, but for {@link #close} and
- * {@link #cut}.
+ * where one that is followed was removed, and a {@link
+ * dev.cinch.bag.storage.StoreReplacedException} where it was made anew. Where messages expired
+ * while they were read (rule R4) it is an {@link ExpiredException}, which says from when on to
+ * read. Not thread-safe, but for {@link #close} and {@link #cut}.
  */
 @CheckReturnValue
 public final class Messages implements Iterator<StoredMessage>, AutoCloseable {

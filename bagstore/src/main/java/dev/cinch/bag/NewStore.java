@@ -2,6 +2,7 @@ package dev.cinch.bag;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.KeyFile;
+import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.StoreFs;
@@ -10,7 +11,6 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.KeyRefusedException;
-import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;

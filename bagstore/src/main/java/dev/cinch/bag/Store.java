@@ -6,6 +6,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Fields;
+import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.HostName;
@@ -14,18 +15,18 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.fs.VirtualFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.ForeignEntryException;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.memory.MemoryStore;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.bag.write.Timestamps;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.SystemTime;
@@ -41,10 +42,9 @@ import java.security.SecureRandom;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import dev.cinch.bag.storage.memory.MemoryStore;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -61,7 +61,7 @@ import org.jspecify.annotations.Nullable;
  */
 @CheckReturnValue
 public final class Store {
-  private static final int MAX_SETTINGS = StoreContext.MAX_SETTINGS;
+  private static final int MAX_SETTINGS = StoreIdentity.MAX_BYTES;
 
   private static final String LOST_IDENTITY =
       " holds records and has lost its identity: restore that from a backup, or get the messages"
@@ -149,7 +149,7 @@ public final class Store {
    * Opens a store.
    *
    * @throws NotAStoreException if the directory is none, or not wholly made
-   * @throws dev.cinch.bag.store.NewerFormatException if it was made by a newer Cinch
+   * @throws dev.cinch.bag.format.NewerFormatException if it was made by a newer Cinch
    * @throws dev.cinch.bag.format.DamagedException if {@code store.json} is damaged
    */
   public static Store open(Path root, Environment environment) throws IOException {
@@ -325,7 +325,7 @@ public final class Store {
     Path file = layout.identity();
     return context
         .storage()
-        .read(file, MAX_SETTINGS, bytes -> Envelope.decode(LogContext.IDENTITY, bytes, file));
+        .read(file, MAX_SETTINGS, bytes -> Envelope.decode(LogLayout.IDENTITY_TYPE, bytes, file));
   }
 
   /**
@@ -413,7 +413,7 @@ public final class Store {
               .put("log", Id.random(context.random()).toString())
               .put("name", name.value())
               .put("created", created);
-      byte[] identity = Envelope.encode(LogContext.IDENTITY, document);
+      byte[] identity = Envelope.encode(LogLayout.IDENTITY_TYPE, document);
       boolean unused = context.storage().publish(layout.identity(), identity);
       return log(name);
     }

@@ -1,5 +1,6 @@
 package dev.cinch.bag;
 
+import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.fs.MemoryFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.StoreLayout;
@@ -11,7 +12,6 @@ import dev.cinch.bag.storage.ObjectStore;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.storage.memory.MemoryStore;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.TimeSource;

@@ -2,8 +2,8 @@ package dev.cinch.bag.audit;
 
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.InWords;
 import dev.cinch.bag.model.Names;
-import dev.cinch.bag.storage.InWords;
 import java.io.IOException;
 import java.nio.file.Path;
 

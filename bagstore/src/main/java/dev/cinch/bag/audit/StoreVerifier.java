@@ -6,8 +6,10 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Removal;
+import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.ForeignEntryException;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
@@ -16,7 +18,6 @@ import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.registry.StoreCeilings;
 import dev.cinch.bag.registry.StoreRevocations;
 import dev.cinch.bag.registry.StoreShards;
-import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
@@ -60,7 +61,7 @@ public final class StoreVerifier {
    *
    * @return counts of what was read and found; everything found went to the listener
    * @throws dev.cinch.bag.NotAStoreException if there is none
-   * @throws dev.cinch.bag.store.NewerFormatException if it was made by a newer Cinch
+   * @throws dev.cinch.bag.format.NewerFormatException if it was made by a newer Cinch
    * @throws IOException if its directories can't be listed
    */
   @CanIgnoreReturnValue
@@ -169,7 +170,7 @@ public final class StoreVerifier {
     byte[] expected = context.identity().encode();
     try {
       int unused =
-          context.storage().read(path, StoreContext.MAX_SETTINGS, b -> same(path, expected, b));
+          context.storage().read(path, StoreIdentity.MAX_BYTES, b -> same(path, expected, b));
     } catch (ForeignEntryException e) {
       throw e;
     } catch (DamagedException e) {

@@ -10,9 +10,9 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.ForeignEntryException;
 import dev.cinch.bag.storage.Buckets.Settled;
 import dev.cinch.bag.storage.Closing;
-import dev.cinch.bag.storage.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
@@ -42,6 +42,7 @@ public final class BucketCloser {
 
   /** By then others' caches have expired, and modes are set. */
   private static final long PATIENCE_NANOS = 61_000_000_000L;
+
   private static final Comparator<DataFileName> BY_NAME =
       Comparator.comparing(DataFileName::toString);
 

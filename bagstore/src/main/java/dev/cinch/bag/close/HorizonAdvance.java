@@ -8,7 +8,7 @@ import dev.cinch.bag.close.Locks.Closed;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.model.Bucket;
-import dev.cinch.bag.storage.ForeignEntryException;
+import dev.cinch.bag.model.ForeignEntryException;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.CountingKeys.KeyCount;
 import dev.cinch.bag.store.LogContext;

@@ -11,7 +11,7 @@ import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
-import dev.cinch.bag.storage.Stored;
+import dev.cinch.bag.model.Stored;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -1,7 +1,7 @@
 package dev.cinch.bag.file;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.storage.Stored;
+import dev.cinch.bag.model.Stored;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Iterator;

@@ -1,8 +1,8 @@
 package dev.cinch.bag.fs;
 
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.model.InWords;
 import dev.cinch.bag.model.Names;
-import dev.cinch.bag.storage.InWords;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -1,6 +1,6 @@
 package dev.cinch.bag.fs;
 
-import dev.cinch.bag.storage.Stored;
+import dev.cinch.bag.model.Stored;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 

@@ -2,7 +2,7 @@ package dev.cinch.bag.salvage;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.cinch.bag.storage.Stored;
+import dev.cinch.bag.model.Stored;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;

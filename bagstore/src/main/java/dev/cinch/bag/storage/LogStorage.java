@@ -5,6 +5,7 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Stored;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.OptionalLong;
@@ -17,9 +18,9 @@ import java.util.OptionalLong;
  *
  * <p>Errors are those of {@code java.nio.file}: {@link java.nio.file.NoSuchFileException} for what
  * is not there, {@link java.nio.file.AccessDeniedException} for what this user may not do, and
- * other {@link IOException}s for the rest. {@link dev.cinch.bag.store.StoreReplacedException} where
- * another store, or another log, stands in the place of the one that was opened. Implementations
- * are thread-safe.
+ * other {@link IOException}s for the rest. {@link dev.cinch.bag.storage.StoreReplacedException}
+ * where another store, or another log, stands in the place of the one that was opened.
+ * Implementations are thread-safe.
  */
 public interface LogStorage {
   /**
@@ -27,7 +28,7 @@ public interface LogStorage {
    * published or deleted. A log that was removed meanwhile is not another one: its last record
    * leaves no place for a further one.
    *
-   * @throws dev.cinch.bag.store.StoreReplacedException if one is another
+   * @throws dev.cinch.bag.storage.StoreReplacedException if one is another
    * @throws java.nio.file.NoSuchFileException if none is there, as where a mount has gone
    */
   void requireSame() throws IOException;

@@ -1,6 +1,8 @@
 package dev.cinch.bag.storage;
 
+import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.util.Optional;
 
 /**
@@ -18,6 +20,16 @@ public interface Patience {
    * @return false if it would not: what looked missing then is missing
    */
   boolean again() throws IOException;
+
+  /** Waits for caches of something. */
+  static void sleep(TimeSource time, Object what, long nanos) throws InterruptedIOException {
+    try {
+      time.sleepNanos(nanos);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while waiting for caches of " + what);
+    }
+  }
 
   /** Looks for something. */
   @FunctionalInterface

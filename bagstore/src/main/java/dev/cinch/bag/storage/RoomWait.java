@@ -1,6 +1,7 @@
 package dev.cinch.bag.storage;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.model.InWords;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;

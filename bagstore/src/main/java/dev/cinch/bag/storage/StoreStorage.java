@@ -1,6 +1,7 @@
 package dev.cinch.bag.storage;
 
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage.Decoder;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.lease.Id;
@@ -26,7 +27,7 @@ public interface StoreStorage {
   /**
    * Looks whether the store there is still the one that was opened: before anything is published.
    *
-   * @throws dev.cinch.bag.store.StoreReplacedException if it is another one
+   * @throws dev.cinch.bag.storage.StoreReplacedException if it is another one
    * @throws java.nio.file.NoSuchFileException if none is there, as where a mount has gone
    */
   void requireSame() throws IOException;

@@ -3,6 +3,7 @@ package dev.cinch.bag.store;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.format.KeyFile.Endorsement;
+import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.util.List;

@@ -4,6 +4,7 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.storage.Buckets;
 import dev.cinch.bag.storage.LogStorage;
+import dev.cinch.bag.storage.StoreReplacedException;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.lease.Id;
 import java.io.IOException;
@@ -27,9 +28,6 @@ public record LogContext(
     long created,
     LogStorage storage,
     AtomicReference<@Nullable Checkpoint> checkpoint) {
-  /** The type of the envelope that a log's identity is. */
-  public static final String IDENTITY = "log";
-
   public long bucketWidth() {
     return store.settings().bucketWidthNanos();
   }

@@ -1,8 +1,10 @@
 package dev.cinch.bag.store;
 
+import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
@@ -27,9 +29,6 @@ public record StoreContext(
     TimeSource time,
     RandomGenerator random) {
 
-  /** The longest {@code store.json} that is read, bytes. */
-  public static final int MAX_SETTINGS = 1 << 16;
-
   /** How often clocks are compared anew where the filesystem took too long. */
   private static final int COMPARISONS = 3;
 
@@ -48,17 +47,7 @@ public record StoreContext(
    * @param what is waited for
    */
   public void awaitCaches(Object what) throws InterruptedIOException {
-    sleep(time, what, 1_000_000_000L);
-  }
-
-  /** Waits for caches of something. */
-  public static void sleep(TimeSource time, Object what, long nanos) throws InterruptedIOException {
-    try {
-      time.sleepNanos(nanos);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new InterruptedIOException("interrupted while waiting for caches of " + what);
-    }
+    Patience.sleep(time, what, 1_000_000_000L);
   }
 
   /**

@@ -1,7 +1,7 @@
 package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.storage.InWords;
+import dev.cinch.bag.model.InWords;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.time.BoundSource;
 import java.io.IOException;

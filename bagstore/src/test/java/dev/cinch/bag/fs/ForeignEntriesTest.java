@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.abort;
 
-import dev.cinch.bag.storage.ForeignEntryException;
-import dev.cinch.bag.storage.InWords;
+import dev.cinch.bag.model.ForeignEntryException;
+import dev.cinch.bag.model.InWords;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

@@ -1,13 +1,14 @@
 package dev.cinch.bag.storage;
 
+import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage.Decoder;
 import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.store.StoreIdentity;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.TimeSource;
 import java.io.ByteArrayOutputStream;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.model.InWords;
 import dev.cinch.lease.time.ManualTime;
 import java.io.IOException;
 import java.io.UncheckedIOException;

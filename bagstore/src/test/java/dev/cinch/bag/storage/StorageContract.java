@@ -18,6 +18,7 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
 import dev.cinch.bag.storage.Entered.Mark;
 import dev.cinch.bag.storage.LogStorage.Family;

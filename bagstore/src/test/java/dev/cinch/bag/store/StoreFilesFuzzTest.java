@@ -9,6 +9,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.NewerFormatException;
+import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.registry.StoreInstances;

@@ -2,7 +2,7 @@ package dev.cinch.cli.doctor;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.layout.StoreLayout;
-import dev.cinch.bag.storage.ForeignEntryException;
+import dev.cinch.bag.model.ForeignEntryException;
 import dev.cinch.bag.storage.posix.PosixStore;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -2,7 +2,7 @@ package dev.cinch.cli.status;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.bag.store.StoreReplacedException;
+import dev.cinch.bag.storage.StoreReplacedException;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;

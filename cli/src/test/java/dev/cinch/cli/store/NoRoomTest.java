@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.bag.storage.InWords;
+import dev.cinch.bag.model.InWords;
 import dev.cinch.cli.base.Failure;
 import java.io.IOException;
 import java.nio.file.FileSystemException;

@@ -2,6 +2,7 @@ package dev.cinch.bag.storage.posix;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
@@ -10,15 +11,12 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.Entered;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.Stored;
-import dev.cinch.bag.store.LogContext;
-import dev.cinch.bag.store.RemovedLogs;
-import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreReplacedException;
+import dev.cinch.bag.storage.StoreReplacedException;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -59,10 +57,10 @@ public final class PosixLog implements LogStorage {
     Path file = layout.identity();
     Id now;
     try {
-      byte[] bytes = fresh.readAllGrowing(file, StoreContext.MAX_SETTINGS);
-      now = Envelope.decode(LogContext.IDENTITY, bytes, file).id("log");
+      byte[] bytes = fresh.readAllGrowing(file, StoreIdentity.MAX_BYTES);
+      now = Envelope.decode(LogLayout.IDENTITY_TYPE, bytes, file).id("log");
     } catch (NoSuchFileException e) {
-      if (RemovedLogs.find(store, layout).isEmpty()) {
+      if (!store.isThere(layout.removed(), Freshness.PERMITTED)) {
         throw e;
       }
       return;

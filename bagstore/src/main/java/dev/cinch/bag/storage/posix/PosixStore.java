@@ -1,6 +1,7 @@
 package dev.cinch.bag.storage.posix;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.StoreFile;
@@ -8,15 +9,14 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Decoder;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.Patience;
+import dev.cinch.bag.storage.StoreReplacedException;
 import dev.cinch.bag.storage.StoreStorage;
-import dev.cinch.bag.storage.Stored;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.bag.store.StoreIdentity;
-import dev.cinch.bag.store.StoreReplacedException;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
@@ -94,13 +94,13 @@ public record PosixStore(
    * @param what is waited for
    */
   void awaitCaches(Object what) throws InterruptedIOException {
-    StoreContext.sleep(time, what, 1_000_000_000L);
+    Patience.sleep(time, what, 1_000_000_000L);
   }
 
   @Override
   public void requireSame() throws IOException {
     Path file = layout.settings();
-    byte[] bytes = fresh.readAllGrowing(file, StoreContext.MAX_SETTINGS);
+    byte[] bytes = fresh.readAllGrowing(file, StoreIdentity.MAX_BYTES);
     StoreIdentity now = StoreIdentity.decode(bytes, file);
     if (!now.id().equals(identity.id())) {
       throw new StoreReplacedException(file, "store", identity.id(), now.id());
@@ -388,7 +388,7 @@ public record PosixStore(
     }
     long age = now() - changedAt(document);
     if (age < CACHE_EXPIRY_NANOS) {
-      StoreContext.sleep(time, place, CACHE_EXPIRY_NANOS - age);
+      Patience.sleep(time, place, CACHE_EXPIRY_NANOS - age);
     }
   }
 }

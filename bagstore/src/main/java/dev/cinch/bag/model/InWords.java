@@ -1,4 +1,4 @@
-package dev.cinch.bag.storage;
+package dev.cinch.bag.model;
 
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;

@@ -1,11 +1,9 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.format;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.JsonTree;
@@ -29,6 +27,9 @@ import java.util.regex.Pattern;
  */
 public record StoreIdentity(
     Id id, long created, StoreSettings settings, String firstKey, boolean backup) {
+  /** The longest {@code store.json} that is read, bytes. */
+  public static final int MAX_BYTES = 1 << 16;
+
   /** The version of the store's format. */
   public static final int FORMAT = 3;
 

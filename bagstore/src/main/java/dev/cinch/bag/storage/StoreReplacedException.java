@@ -1,4 +1,4 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.storage;
 
 import dev.cinch.lease.Id;
 import java.io.IOException;

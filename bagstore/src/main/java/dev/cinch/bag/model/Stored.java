@@ -1,5 +1,6 @@
-package dev.cinch.bag.storage;
+package dev.cinch.bag.model;
 
+import dev.cinch.bag.storage.ByteSource;
 import java.io.Closeable;
 import java.io.IOException;
 

@@ -1,4 +1,4 @@
-package dev.cinch.bag.store;
+package dev.cinch.bag.format;
 
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,4 +1,4 @@
-package dev.cinch.bag.storage;
+package dev.cinch.bag.model;
 
 import dev.cinch.bag.format.DamagedException;
 import java.nio.file.Path;
