@@ -2,13 +2,13 @@ package dev.cinch.backup;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.fs.FileStatus;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.StoreLayout;
-import dev.cinch.bag.model.ForeignEntryException;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.model.Stored;

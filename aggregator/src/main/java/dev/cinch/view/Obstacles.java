@@ -1,7 +1,7 @@
 package dev.cinch.view;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.model.ForeignEntryException;
+import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.view.RetireBlockedException.Kept;
 import java.io.IOException;

@@ -35,7 +35,6 @@ import dev.cinch.bag.read.MessageSink;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;
-import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.Share;
 import java.io.IOException;
@@ -106,10 +105,7 @@ class ExpiryTest {
   }
 
   private static List<String> segments(Log log) throws IOException {
-    return PosixStore.of(log.context().store())
-        .fs()
-        .list(log.context().layout().segments())
-        .stream()
+    return log.context().store().posix().fs().list(log.context().layout().segments()).stream()
         .filter(n -> n.length() == 10)
         .sorted()
         .toList();
@@ -160,10 +156,7 @@ class ExpiryTest {
     assertEquals(3, segments(log).size());
     assertEquals(
         0,
-        PosixStore.of(log.context().store())
-            .fs()
-            .list(log.context().layout().checkpoints())
-            .stream()
+        log.context().store().posix().fs().list(log.context().layout().checkpoints()).stream()
             .filter(n -> n.startsWith("floor"))
             .count());
     assertThrows(IllegalArgumentException.class, () -> new Expiry(log, HOUR.negated()));
@@ -385,7 +378,7 @@ class ExpiryTest {
   }
 
   private static void replace(Log log, Path path, byte[] bytes) throws IOException {
-    StoreFs fs = PosixStore.of(log.context().store()).fs();
+    StoreFs fs = log.context().store().posix().fs();
     fs.unlink(path);
     try (StoreFile out = fs.create(path, 0664)) {
       out.write(ByteBuffer.wrap(bytes));
@@ -420,13 +413,13 @@ class ExpiryTest {
     assertEquals(all.subList(3 * MESSAGES, all.size()), Lines.settled(log));
     assertEquals(List.of(), verify(rig));
     Path beyond = log.context().layout().floor(4);
-    try (StoreFile out = PosixStore.of(log.context().store()).fs().create(beyond, 0664)) {
+    try (StoreFile out = log.context().store().posix().fs().create(beyond, 0664)) {
       out.write(ByteBuffer.wrap(new Floor(f.log(), 4, Long.MAX_VALUE, 4, f.messages()).encode()));
     }
     assertThrows(DamagedException.class, () -> Lines.settled(log), "all expired");
     assertFalse(verify(rig).isEmpty());
-    PosixStore.of(log.context().store()).fs().unlink(beyond);
-    PosixStore.of(log.context().store()).fs().unlink(path);
+    log.context().store().posix().fs().unlink(beyond);
+    log.context().store().posix().fs().unlink(path);
     assertThrows(DamagedException.class, () -> Lines.settled(log), "no floor");
     assertFalse(verify(rig).isEmpty());
     assertTrue(

@@ -11,7 +11,6 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.FaultyFs.Op;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Receipt;
-import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -161,7 +160,7 @@ class LateWriterTest {
     // Both were of the same bucket, which stands there again, with a prelock and a data file.
     var bucket = ((Receipt.Committed) receipt).bucket();
     List<String> again =
-        PosixStore.of(second.context().store()).fs().list(first.context().layout().bucket(bucket));
+        second.context().store().posix().fs().list(first.context().layout().bucket(bucket));
     assertEquals(2, again.size(), again.toString());
     Log log = rig.open(rig.disk.view(Rig.BOB));
     assertEquals(1, Lines.settled(log).size());

@@ -9,7 +9,6 @@ import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.read.Segments;
-import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -91,6 +90,6 @@ final class Lines {
 
   /** Removes a segment, as if it had never been published. */
   static void forget(Log log, long number) throws IOException {
-    PosixStore.of(log.context().store()).fs().unlink(log.context().layout().segment(number));
+    log.context().store().posix().fs().unlink(log.context().layout().segment(number));
   }
 }

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
-import dev.cinch.bag.storage.posix.PosixStore;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -36,7 +35,7 @@ final class Retiring {
 
   static List<Path> files(Log log, Path directory) throws IOException {
     var found = new ArrayList<Path>();
-    for (String name : PosixStore.of(log.context().store()).fs().list(directory)) {
+    for (String name : log.context().store().posix().fs().list(directory)) {
       Path path = directory.resolve(name);
       try {
         found.addAll(files(log, path));

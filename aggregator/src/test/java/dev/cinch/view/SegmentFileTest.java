@@ -18,7 +18,6 @@ import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
@@ -47,7 +46,9 @@ class SegmentFileTest {
   }
 
   private static byte[] bytes(Log log, long number) throws IOException {
-    return PosixStore.of(log.context().store())
+    return log.context()
+        .store()
+        .posix()
         .fresh()
         .readAll(log.context().layout().segment(number), 1 << 24);
   }
@@ -96,17 +97,15 @@ class SegmentFileTest {
     byte[] good = bytes(log, 1);
     for (int length = 0; length < good.length; length += 7) {
       Path cut = log.context().layout().segment(2 + length);
-      try (StoreFile out = PosixStore.of(log.context().store()).fs().create(cut, 0644)) {
+      try (StoreFile out = log.context().store().posix().fs().create(cut, 0644)) {
         out.write(ByteBuffer.wrap(good, 0, length));
       }
       int number = 2 + length;
       assertThrows(DamagedException.class, () -> verify(log, number));
-      PosixStore.of(log.context().store()).fs().unlink(cut);
+      log.context().store().posix().fs().unlink(cut);
     }
     // Whole, but under another number: a copy is no segment.
-    PosixStore.of(log.context().store())
-        .fresh()
-        .publish(log.context().layout().segment(2), good, 0644);
+    log.context().store().posix().fresh().publish(log.context().layout().segment(2), good, 0644);
     assertThrows(DamagedException.class, () -> verify(log, 2));
   }
 

@@ -1,9 +1,9 @@
 package dev.cinch.bag.audit;
 
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.model.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.KeyRules;
 import dev.cinch.bag.store.StoreContext;

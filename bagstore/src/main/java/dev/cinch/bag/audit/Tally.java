@@ -1,6 +1,6 @@
 package dev.cinch.bag.audit;
 
-import dev.cinch.bag.model.ForeignEntryException;
+import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;

@@ -1,6 +1,6 @@
 package dev.cinch.bag.fs;
 
-import dev.cinch.bag.model.ForeignEntryException;
+import dev.cinch.bag.format.ForeignEntryException;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.channels.FileChannel;

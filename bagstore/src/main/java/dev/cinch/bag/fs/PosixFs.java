@@ -1,7 +1,7 @@
 package dev.cinch.bag.fs;
 
 import com.sun.nio.file.ExtendedOpenOption;
-import dev.cinch.bag.model.ForeignEntryException;
+import dev.cinch.bag.format.ForeignEntryException;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryIteratorException;

@@ -156,7 +156,7 @@ public final class LogReader {
    *     that exists was delivered, marked as settled, and nothing else. What was delivered from it
    *     on may lack messages that were written meanwhile, and may be REJECTED yet unless it was
    *     marked as settled. {@link Long#MIN_VALUE} if nothing was settled
-   * @throws dev.cinch.bag.model.ForeignEntryException at the end, when all else was delivered, if
+   * @throws dev.cinch.bag.format.ForeignEntryException at the end, when all else was delivered, if
    *     something in an open bucket, or for one, is neither file nor directory (rule N7)
    */
   @CanIgnoreReturnValue

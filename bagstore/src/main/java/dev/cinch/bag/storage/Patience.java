@@ -11,6 +11,20 @@ import java.util.Optional;
  * thread-safe.
  */
 public interface Patience {
+  /** Where nothing looks missing that is there. */
+  Patience NONE =
+      new Patience() {
+        @Override
+        public boolean isOver() {
+          return true;
+        }
+
+        @Override
+        public boolean again() {
+          return false;
+        }
+      };
+
   /** Whether every cache has expired since this was first asked, or there is none. */
   boolean isOver();
 

@@ -21,6 +21,9 @@ import java.util.Optional;
  * has that name or not, and the name above it is its place. It is written once (S3), and some say
  * all by their name. What was made is durable once its place was {@linkplain #secure secured} (S6).
  *
+ * <p>What only filesystems have, such as caches, owners, and places that must be made, says nothing
+ * unless a storage says otherwise.
+ *
  * <p>Errors, times and threads are as {@link LogStorage} has them.
  */
 public interface StoreStorage {
@@ -39,10 +42,10 @@ public interface StoreStorage {
   LogStorage log(LogLayout layout, Id id);
 
   /** Makes room for a log, which others see from then on as one that is being made. Durable. */
-  void prepare(LogLayout log) throws IOException;
+  default void prepare(LogLayout log) throws IOException {}
 
   /** Makes sure that there is a place. Durable. */
-  void prepare(Path place) throws IOException;
+  default void prepare(Path place) throws IOException {}
 
   /**
    * The names in a place.
@@ -162,7 +165,7 @@ public interface StoreStorage {
   }
 
   /** Makes durable what is in a place, whoever made it. */
-  void secure(Path place) throws IOException;
+  default void secure(Path place) throws IOException {}
 
   /**
    * Removes a document.
@@ -172,7 +175,13 @@ public interface StoreStorage {
   boolean remove(Path document) throws IOException;
 
   /** Removes a document that others would sweep as well, so a failure is none. */
-  void removeQuietly(Path document);
+  default void removeQuietly(Path document) {
+    try {
+      boolean unused = remove(document);
+    } catch (IOException e) {
+      // It stays for them.
+    }
+  }
 
   /**
    * Removes an empty place.
@@ -182,14 +191,20 @@ public interface StoreStorage {
   void removePlace(Path place) throws IOException;
 
   /** The owner of a place, as a number. */
-  int owner(Path place) throws IOException;
+  default int owner(Path place) throws IOException {
+    return 0;
+  }
 
   /** Whether its owner alone may remove what is in a place, where users of the store share it. */
-  boolean isKept(Path place) throws IOException;
+  default boolean isKept(Path place) throws IOException {
+    return false;
+  }
 
   /** Patience with something that looks missing in a place. */
-  Patience patience(Path place);
+  default Patience patience(Path place) {
+    return Patience.NONE;
+  }
 
   /** Waits until those who may ask past no cache see a document, too, which is there. */
-  void awaitReaders(Path document) throws IOException;
+  default void awaitReaders(Path document) throws IOException {}
 }

@@ -1,9 +1,9 @@
 package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.model.ForeignEntryException;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.abort;
 
-import dev.cinch.bag.model.ForeignEntryException;
+import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.model.InWords;
 import java.io.IOException;
 import java.nio.ByteBuffer;

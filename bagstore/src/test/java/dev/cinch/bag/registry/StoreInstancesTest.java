@@ -14,7 +14,6 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.registry.InstanceFile.Line;
 import dev.cinch.bag.registry.StoreShards.Instance;
-import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Altered;
@@ -294,7 +293,7 @@ final class StoreInstancesTest {
             "00000000000000010000000000000001@0000000001",
             "00000000000000010000000000000002@0000000001",
             "00000000000000010000000000000003@0000000001"),
-        PosixStore.of(store()).fs().list(store().layout().ends()).stream().sorted().toList());
+        store().posix().fs().list(store().layout().ends()).stream().sorted().toList());
   }
 
   @Test
@@ -316,7 +315,7 @@ final class StoreInstancesTest {
   @Test
   void l11_aStoreOfAnOlderVersionGetsTheDirectory() throws Exception {
     StoreContext store = store();
-    assertFalse(PosixStore.of(store).fs().list(store.layout().service()).contains("ends"));
+    assertFalse(store.posix().fs().list(store.layout().service()).contains("ends"));
     assertEquals(Set.of(end(1)), instance(store).end(List.of(end(1))));
   }
 
@@ -333,7 +332,7 @@ final class StoreInstancesTest {
     assertEquals(2, StoreEnds.removeOld(store));
     assertEquals(
         List.of("00000000000000010000000000000003@0000000001"),
-        PosixStore.of(store).fs().list(store.layout().ends()));
+        store.posix().fs().list(store.layout().ends()));
   }
 
   private static Revocation revocation(long number, String reason) {
@@ -362,8 +361,8 @@ final class StoreInstancesTest {
     StoreContext store = store();
     assertEquals(revocation(1, "x"), instance(store).revoked(revocation(1, "x")));
     Path file = store.layout().revocation(new Id(1, 1), 1, 0);
-    PosixStore.of(store).fs().unlink(file);
-    PosixStore.of(store).fs().create(file, 0640).close();
+    store.posix().fs().unlink(file);
+    store.posix().fs().create(file, 0640).close();
     var damaged = new ArrayList<DamagedException>();
     assertEquals(List.of(), StoreRevocations.all(store, damaged::add));
     assertEquals(1, damaged.size());
@@ -377,7 +376,7 @@ final class StoreInstancesTest {
     StoreInstances later = instance(store);
     assertEquals(Set.of(end(1), end(2)), first.end(List.of(end(1), end(2))));
     Path honest = store.layout().end(end(1).correlation(), 1, 0);
-    byte[] bytes = PosixStore.of(store).fresh().readAll(honest, 1 << 16);
+    byte[] bytes = store.posix().fresh().readAll(honest, 1 << 16);
     String maker = "0000000002\n";
     List<byte[]> strays =
         List.of(
@@ -401,7 +400,7 @@ final class StoreInstancesTest {
   }
 
   private static void write(StoreContext store, Path file, byte[] bytes) throws IOException {
-    try (var out = PosixStore.of(store).fs().create(file, 0640)) {
+    try (var out = store.posix().fs().create(file, 0640)) {
       out.write(ByteBuffer.wrap(bytes));
       out.force();
     }
@@ -416,7 +415,7 @@ final class StoreInstancesTest {
     Path directory = store.layout().instances();
     Path ceilings = store.layout().ceilings();
     String signed =
-        PosixStore.of(store).fs().list(directory).stream()
+        store.posix().fs().list(directory).stream()
             .filter(n -> n.startsWith("0000000001."))
             .findAny()
             .orElseThrow();
@@ -433,13 +432,13 @@ final class StoreInstancesTest {
                 "0000000003." + elsewhere, // of another store of the same key
                 "0000000004-0000000001-0001." + signed.substring(11)));
     for (String stray : strays) {
-      PosixStore.of(store).fs().create(directory.resolve(stray), 0640).close();
+      store.posix().fs().create(directory.resolve(stray), 0640).close();
     }
-    PosixStore.of(store).fs().mkdir(directory.resolve("0000000005"), 0750);
+    store.posix().fs().mkdir(directory.resolve("0000000005"), 0750);
     strays.add("0000000005");
     String far = "0000000001-" + Long.MAX_VALUE;
     for (String stray : List.of(far, far + "." + signed.substring(11))) {
-      PosixStore.of(store).fs().create(ceilings.resolve(stray), 0640).close();
+      store.posix().fs().create(ceilings.resolve(stray), 0640).close();
     }
     assertTrue(first.isLatest());
     assertTrue(first.publishCeiling(6));
@@ -464,13 +463,13 @@ final class StoreInstancesTest {
     StoreInstances first = instance(store);
     assertTrue(first.publishCeiling(5));
     Path directory = store.layout().instances();
-    for (String name : PosixStore.of(store).fs().list(directory)) {
-      PosixStore.of(store).fs().unlink(directory.resolve(name));
+    for (String name : store.posix().fs().list(directory)) {
+      store.posix().fs().unlink(directory.resolve(name));
     }
     assertTrue(first.isLatest());
     assertEquals(1, StoreInstances.latest(store).orElseThrow().number());
-    for (String name : PosixStore.of(store).fs().list(directory)) {
-      PosixStore.of(store).fs().unlink(directory.resolve(name));
+    for (String name : store.posix().fs().list(directory)) {
+      store.posix().fs().unlink(directory.resolve(name));
     }
     StoreInstances later = instance(store);
     assertTrue(later.isLatest());
@@ -484,8 +483,8 @@ final class StoreInstancesTest {
     var where = new InstanceFile("http://web-1:8470", "web-1");
     assertEquals(1, new StoreInstances(store, where, KEY).takeNumber());
     Path file = store.layout().instances().resolve("0000000001");
-    byte[] bytes = PosixStore.of(store).fresh().readAll(file, InstanceFile.MAX_BYTES);
-    PosixStore.of(store).fs().unlink(file);
+    byte[] bytes = store.posix().fresh().readAll(file, InstanceFile.MAX_BYTES);
+    store.posix().fs().unlink(file);
     write(store, file, new String(bytes, UTF_8).replace("web-1:8470", "evil:8470").getBytes(UTF_8));
     assertEquals(Optional.empty(), StoreInstances.latest(store).orElseThrow().where());
   }

@@ -9,7 +9,6 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.registry.ServiceNames.WordsName;
-import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Shard;
@@ -64,7 +63,7 @@ final class StoreLastWordsTest {
   }
 
   private void replace(Path file, byte[] content) throws IOException {
-    var fs = PosixStore.of(store).fs();
+    var fs = store.posix().fs();
     fs.unlink(file);
     try (var out = fs.create(file, 0640)) {
       out.write(ByteBuffer.wrap(content));
@@ -105,7 +104,7 @@ final class StoreLastWordsTest {
   }
 
   private void replaceAfterRemoval(Path file, byte[] content) throws IOException {
-    try (var out = PosixStore.of(store).fs().create(file, 0640)) {
+    try (var out = store.posix().fs().create(file, 0640)) {
       out.write(ByteBuffer.wrap(content));
       out.force();
     }

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
-import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Grant;
@@ -104,7 +103,7 @@ final class StoreShardsTest {
     MemoryLeaseService service = serve(new StoreInstances(store(), KEY));
     assertEquals(1, witness(acquire(service, new LeaseName("a"))).instance());
     assertEquals(ShardMap.NONE, StoreShards.look(store()).map());
-    List<String> names = PosixStore.of(store()).fs().list(store().layout().instances());
+    List<String> names = store().posix().fs().list(store().layout().instances());
     assertEquals(Set.of(10, 139), Set.copyOf(names.stream().map(String::length).toList()));
   }
 
@@ -124,7 +123,7 @@ final class StoreShardsTest {
     StoreContext store = store();
     Path instances = store.layout().instances();
     String signed =
-        PosixStore.of(store).fs().list(instances).stream()
+        store.posix().fs().list(instances).stream()
             .filter(n -> n.startsWith("map-0000000001-"))
             .findAny()
             .orElseThrow();
@@ -135,7 +134,7 @@ final class StoreShardsTest {
             signed.replace("0001-0004", "0001-0002"),
             "map-9999999999-0001." + "0".repeat(128));
     for (String stray : strays) {
-      PosixStore.of(store).fs().create(instances.resolve(stray), 0640).close();
+      store.posix().fs().create(instances.resolve(stray), 0640).close();
     }
     assertEquals(map, StoreShards.look(store).map());
     assertEquals(
@@ -318,7 +317,8 @@ final class StoreShardsTest {
             "instances/0000000009-0000000001-0001",
             "ceilings/0000000009-1")) {
       String signature = StoreStatement.sign(KEY, store.identity().id(), left);
-      PosixStore.of(store)
+      store
+          .posix()
           .fs()
           .create(store.layout().service().resolve(left + "." + signature), 0640)
           .close();

@@ -134,12 +134,6 @@ public final class ObjectStore implements StoreStorage {
   }
 
   @Override
-  public void prepare(LogLayout log) {}
-
-  @Override
-  public void prepare(Path place) {}
-
-  @Override
   public List<String> list(Path place, Freshness freshness) {
     return names(place);
   }
@@ -230,9 +224,6 @@ public final class ObjectStore implements StoreStorage {
   }
 
   @Override
-  public void secure(Path place) {}
-
-  @Override
   public boolean remove(Path document) {
     boolean there = isThere(document) || !objects.below(document).isEmpty();
     removeQuietly(document);
@@ -253,34 +244,6 @@ public final class ObjectStore implements StoreStorage {
       throw new DirectoryNotEmptyException(place.toString());
     }
   }
-
-  @Override
-  public int owner(Path place) {
-    return 0;
-  }
-
-  @Override
-  public boolean isKept(Path place) {
-    return false;
-  }
-
-  @Override
-  public Patience patience(Path place) {
-    return new Patience() {
-      @Override
-      public boolean isOver() {
-        return true;
-      }
-
-      @Override
-      public boolean again() {
-        return false;
-      }
-    };
-  }
-
-  @Override
-  public void awaitReaders(Path document) {}
 
   /** The bags of a log. */
   private final class Bags implements LogStorage {

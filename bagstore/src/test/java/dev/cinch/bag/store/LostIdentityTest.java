@@ -12,7 +12,6 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Durability;
-import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -30,16 +29,15 @@ class LostIdentityTest {
     }
     rig.settle(log);
     LogLayout layout = log.context().layout();
-    byte[] identity =
-        PosixStore.of(log.context().store()).fresh().readAll(layout.identity(), 1 << 16);
+    byte[] identity = log.context().store().posix().fresh().readAll(layout.identity(), 1 << 16);
     fs.unlink(layout.identity());
     Store store = Store.open(rig.root, rig.environment(fs, rig.time));
     var refused = assertThrows(NotAStoreException.class, () -> store.createLog(Rig.JOBS));
     assertEquals(
         "/store/logs/jobs holds records and has lost its identity: restore that from a backup, or get the messages out with salvage",
         refused.getMessage());
-    assertFalse(PosixStore.of(log.context().store()).fresh().exists(layout.identity()));
-    PosixStore.of(log.context().store()).fresh().publish(layout.identity(), identity, 0664);
+    assertFalse(log.context().store().posix().fresh().exists(layout.identity()));
+    log.context().store().posix().fresh().publish(layout.identity(), identity, 0664);
     assertEquals(
         List.of("m"),
         Ledger.settled(store.createLog(Rig.JOBS)).stream().map(Ledger.Found::text).toList());

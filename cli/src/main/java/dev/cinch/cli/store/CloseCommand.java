@@ -5,7 +5,7 @@ import dev.cinch.bag.Closer;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.close.OpinionNeededException;
-import dev.cinch.bag.model.ForeignEntryException;
+import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.model.InWords;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.registry.StoreCeilings;

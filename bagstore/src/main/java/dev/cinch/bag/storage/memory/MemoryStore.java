@@ -7,7 +7,6 @@ import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Decoder;
 import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.TimeSource;
@@ -84,20 +83,6 @@ public final class MemoryStore implements StoreStorage {
     public void close() {}
   }
 
-  /** Nothing looks missing that is there. */
-  static final Patience NONE =
-      new Patience() {
-        @Override
-        public boolean isOver() {
-          return true;
-        }
-
-        @Override
-        public boolean again() {
-          return false;
-        }
-      };
-
   public StoreIdentity identity() {
     return identity;
   }
@@ -135,12 +120,6 @@ public final class MemoryStore implements StoreStorage {
       return logs.computeIfAbsent(id, i -> new MemoryLog(this, layout));
     }
   }
-
-  @Override
-  public void prepare(LogLayout log) {}
-
-  @Override
-  public void prepare(Path place) {}
 
   @Override
   public List<String> list(Path place, Freshness freshness) {
@@ -213,16 +192,8 @@ public final class MemoryStore implements StoreStorage {
   }
 
   @Override
-  public void secure(Path place) {}
-
-  @Override
   public boolean remove(Path document) {
     return documents.remove(document) != null;
-  }
-
-  @Override
-  public void removeQuietly(Path document) {
-    boolean unused = remove(document);
   }
 
   @Override
@@ -231,22 +202,4 @@ public final class MemoryStore implements StoreStorage {
       throw new DirectoryNotEmptyException(place.toString());
     }
   }
-
-  @Override
-  public boolean isKept(Path place) {
-    return false;
-  }
-
-  @Override
-  public int owner(Path place) {
-    return 0;
-  }
-
-  @Override
-  public Patience patience(Path place) {
-    return NONE;
-  }
-
-  @Override
-  public void awaitReaders(Path document) {}
 }

@@ -1,8 +1,8 @@
 package dev.cinch.bag.storage.posix;
 
+import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.model.ForeignEntryException;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.slf4j.Logger;

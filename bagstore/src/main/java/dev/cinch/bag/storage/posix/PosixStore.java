@@ -16,7 +16,6 @@ import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.storage.StoreReplacedException;
 import dev.cinch.bag.storage.StoreStorage;
-import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
@@ -56,18 +55,6 @@ public record PosixStore(
   private static final Logger LOG = LoggerFactory.getLogger(PosixStore.class);
   private static final int GROUP_WRITE = 0020;
   private static final int STICKY = 01000;
-
-  /**
-   * The directory of a store, for what works on files.
-   *
-   * @throws IllegalArgumentException if it is in another storage
-   */
-  public static PosixStore of(StoreContext store) {
-    if (store.storage() instanceof PosixStore posix) {
-      return posix;
-    }
-    throw new IllegalArgumentException(store.layout().root() + " is no directory of files");
-  }
 
   public StoreSettings settings() {
     return identity.settings();

@@ -1,6 +1,5 @@
-package dev.cinch.bag.model;
+package dev.cinch.bag.format;
 
-import dev.cinch.bag.format.DamagedException;
 import java.nio.file.Path;
 
 /**
