@@ -21,6 +21,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.storage.memory.MemoryStore;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
 import dev.cinch.lease.time.ManualTime;
@@ -265,7 +266,10 @@ class AggregatorTest {
     Log slow =
         interrupted(
             rig,
-            op -> other.context().store().posix().fresh().publish(name, bytes.toByteArray(), 0444));
+            op ->
+                PosixStore.of(other.context().store().storage())
+                    .fresh()
+                    .publish(name, bytes.toByteArray(), 0444));
     var e = assertThrows(SegmentsDifferException.class, () -> new Aggregator(slow).run());
     assertTrue(String.valueOf(e.getMessage()).contains(name.toString()), e.getMessage());
   }

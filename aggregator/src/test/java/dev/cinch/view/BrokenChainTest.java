@@ -24,6 +24,7 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.FateUnknownException;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
@@ -98,7 +99,7 @@ class BrokenChainTest {
 
   private static void put(Rig rig, Path file, byte[] bytes) throws IOException {
     root(rig).unlink(file);
-    open(rig).context().store().posix().fresh().publish(file, bytes, 0664);
+    PosixStore.of(open(rig).context().store().storage()).fresh().publish(file, bytes, 0664);
   }
 
   private static Map<String, UnaryOperator<HorizonRecord>> edits(long width) {
@@ -306,7 +307,9 @@ class BrokenChainTest {
       assertEquals(List.of(), root(rig).list(layout.intents()), "that left none");
       anAppendFails(rig);
       for (Map.Entry<Path, byte[]> r : removed.entrySet()) {
-        open(rig).context().store().posix().fresh().publish(r.getKey(), r.getValue(), 0664);
+        PosixStore.of(open(rig).context().store().storage())
+            .fresh()
+            .publish(r.getKey(), r.getValue(), 0664);
       }
       assertEquals(before, Lines.settled(open(rig)));
       intact(rig);
@@ -345,7 +348,7 @@ class BrokenChainTest {
   }
 
   private static byte[] bytes(Rig rig, Path file) throws IOException {
-    return open(rig).context().store().posix().fresh().readAll(file, 1 << 20);
+    return PosixStore.of(open(rig).context().store().storage()).fresh().readAll(file, 1 << 20);
   }
 
   private static Path chain3(Log log) {

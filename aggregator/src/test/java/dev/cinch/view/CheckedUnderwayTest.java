@@ -25,6 +25,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.Share;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -146,7 +147,9 @@ class CheckedUnderwayTest {
       rig.settle(log);
     }
     // Each with its seal.
-    assertEquals(known + 6, log.context().store().posix().fs().list(layout.recordGroup(0)).size());
+    assertEquals(
+        known + 6,
+        PosixStore.of(log.context().store().storage()).fs().list(layout.recordGroup(0)).size());
     var seen = new Seen();
     VerifySummary summary = StoreVerifier.verify(rig.root, rig.environment(fs, rig.time), seen);
     assertEquals(List.of(), seen.damage);

@@ -35,6 +35,7 @@ import dev.cinch.bag.read.MessageSink;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.Share;
 import java.io.IOException;
@@ -105,7 +106,10 @@ class ExpiryTest {
   }
 
   private static List<String> segments(Log log) throws IOException {
-    return log.context().store().posix().fs().list(log.context().layout().segments()).stream()
+    return PosixStore.of(log.context().store().storage())
+        .fs()
+        .list(log.context().layout().segments())
+        .stream()
         .filter(n -> n.length() == 10)
         .sorted()
         .toList();
@@ -156,7 +160,10 @@ class ExpiryTest {
     assertEquals(3, segments(log).size());
     assertEquals(
         0,
-        log.context().store().posix().fs().list(log.context().layout().checkpoints()).stream()
+        PosixStore.of(log.context().store().storage())
+            .fs()
+            .list(log.context().layout().checkpoints())
+            .stream()
             .filter(n -> n.startsWith("floor"))
             .count());
     assertThrows(IllegalArgumentException.class, () -> new Expiry(log, HOUR.negated()));
@@ -378,7 +385,7 @@ class ExpiryTest {
   }
 
   private static void replace(Log log, Path path, byte[] bytes) throws IOException {
-    StoreFs fs = log.context().store().posix().fs();
+    StoreFs fs = PosixStore.of(log.context().store().storage()).fs();
     fs.unlink(path);
     try (StoreFile out = fs.create(path, 0664)) {
       out.write(ByteBuffer.wrap(bytes));
@@ -413,13 +420,13 @@ class ExpiryTest {
     assertEquals(all.subList(3 * MESSAGES, all.size()), Lines.settled(log));
     assertEquals(List.of(), verify(rig));
     Path beyond = log.context().layout().floor(4);
-    try (StoreFile out = log.context().store().posix().fs().create(beyond, 0664)) {
+    try (StoreFile out = PosixStore.of(log.context().store().storage()).fs().create(beyond, 0664)) {
       out.write(ByteBuffer.wrap(new Floor(f.log(), 4, Long.MAX_VALUE, 4, f.messages()).encode()));
     }
     assertThrows(DamagedException.class, () -> Lines.settled(log), "all expired");
     assertFalse(verify(rig).isEmpty());
-    log.context().store().posix().fs().unlink(beyond);
-    log.context().store().posix().fs().unlink(path);
+    PosixStore.of(log.context().store().storage()).fs().unlink(beyond);
+    PosixStore.of(log.context().store().storage()).fs().unlink(path);
     assertThrows(DamagedException.class, () -> Lines.settled(log), "no floor");
     assertFalse(verify(rig).isEmpty());
     assertTrue(

@@ -10,6 +10,7 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.close.IdleLog;
+import dev.cinch.bag.storage.posix.PosixStore;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -64,7 +65,9 @@ class IdleRetentionTest {
     assertTrue(segments >= 10 && segments <= 40 * 48 / Aggregator.EMPTY_RECORDS + 1, segments + "");
     assertTrue(
         StoreVerifier.verify(
-                rig.root, rig.environment(log.context().store().posix().fs(), rig.time), f -> {})
+                rig.root,
+                rig.environment(PosixStore.of(log.context().store().storage()).fs(), rig.time),
+                f -> {})
             .intact());
   }
 

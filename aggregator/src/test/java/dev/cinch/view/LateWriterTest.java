@@ -11,6 +11,7 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.FaultyFs.Op;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -160,7 +161,9 @@ class LateWriterTest {
     // Both were of the same bucket, which stands there again, with a prelock and a data file.
     var bucket = ((Receipt.Committed) receipt).bucket();
     List<String> again =
-        second.context().store().posix().fs().list(first.context().layout().bucket(bucket));
+        PosixStore.of(second.context().store().storage())
+            .fs()
+            .list(first.context().layout().bucket(bucket));
     assertEquals(2, again.size(), again.toString());
     Log log = rig.open(rig.disk.view(Rig.BOB));
     assertEquals(1, Lines.settled(log).size());

@@ -9,6 +9,7 @@ import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.read.Segments;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -90,6 +91,8 @@ final class Lines {
 
   /** Removes a segment, as if it had never been published. */
   static void forget(Log log, long number) throws IOException {
-    log.context().store().posix().fs().unlink(log.context().layout().segment(number));
+    PosixStore.of(log.context().store().storage())
+        .fs()
+        .unlink(log.context().layout().segment(number));
   }
 }

@@ -23,6 +23,7 @@ import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
@@ -243,7 +244,7 @@ class RemovalTest {
     rig.time.advanceMs(Duration.ofDays(2).toMillis());
     Path root = log.context().layout().root();
     Path foreign = log.context().layout().segments().resolve("notes.txt");
-    store.context().posix().fs().create(foreign, 0600).close();
+    PosixStore.of(store.context().storage()).fs().create(foreign, 0600).close();
     List<Path> before = files(log, root);
     var named = new ArrayList<Path>();
     long count = deleting.delete(Rig.JOBS, false, named::add);

@@ -26,6 +26,7 @@ import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Names;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.Share;
 import java.io.ByteArrayOutputStream;
@@ -46,7 +47,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** What goes, when, and what a run leaves that is stopped: rules R1 to R3. */
 class RetentionTest {
   private static List<Long> checkpoints(Log log) throws IOException {
-    return log.context().store().posix().fs().list(log.context().layout().checkpoints()).stream()
+    return PosixStore.of(log.context().store().storage())
+        .fs()
+        .list(log.context().layout().checkpoints())
+        .stream()
         .map(Long::valueOf)
         .sorted()
         .toList();
@@ -144,7 +148,7 @@ class RetentionTest {
     aggregate(rig);
     Log log = open(rig);
     Path segment = log.context().layout().segment(2);
-    byte[] bytes = log.context().store().posix().fresh().readAll(segment, 1 << 20);
+    byte[] bytes = PosixStore.of(log.context().store().storage()).fresh().readAll(segment, 1 << 20);
     bytes[bytes.length / 2] ^= 4;
     try (StoreFile out = rig.disk.view(0).overwrite(segment)) {
       out.write(ByteBuffer.wrap(bytes));
@@ -176,7 +180,7 @@ class RetentionTest {
               bytes.writeBytes(piece);
             })
         .end();
-    log.context().store().posix().fresh().publish(name, bytes.toByteArray(), 0444);
+    PosixStore.of(log.context().store().storage()).fresh().publish(name, bytes.toByteArray(), 0444);
     rig.time.advanceMs(7_200_000);
     assertThrows(DamagedException.class, () -> new Retention(log, HOUR).run());
     assertEquals(5, Lines.settled(log).size());
@@ -424,11 +428,13 @@ class RetentionTest {
     Rig rig = rig(13, 1);
     Log log = open(rig);
     Path left = log.context().layout().segments().resolve("tmp-left");
-    log.context().store().posix().fs().create(left, 0644).close();
+    PosixStore.of(log.context().store().storage()).fs().create(left, 0644).close();
     assertEquals(0, new Retention(log, HOUR).run().stale());
     rig.time.advanceMs(Duration.ofDays(2).toMillis());
     assertEquals(1, new Retention(log, HOUR).run().stale());
-    assertThrows(NoSuchFileException.class, () -> log.context().store().posix().fs().status(left));
+    assertThrows(
+        NoSuchFileException.class,
+        () -> PosixStore.of(log.context().store().storage()).fs().status(left));
   }
 
   @Test

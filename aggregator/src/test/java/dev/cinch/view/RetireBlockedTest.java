@@ -187,7 +187,7 @@ class RetireBlockedTest {
     age(rig);
     Log log = open(rig);
     assertEquals(2, new Retention(log, HOUR).run().buckets());
-    PosixStore store = log.context().store().posix();
+    PosixStore store = PosixStore.of(log.context().store().storage());
     for (Path directory : List.of(Fresh.parent(again), again)) {
       boolean unused = store.fresh().ensureDirectory(directory, store.directoryMode());
     }

@@ -17,6 +17,7 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.Share;
 import java.io.IOException;
@@ -177,7 +178,7 @@ class RetiredAuditTest extends LeaseAuditorTest {
     assertEquals(3, retire(rig).buckets());
     Log log = open(rig);
     Path first = log.context().layout().segment(1);
-    byte[] good = log.context().store().posix().fresh().readAll(first, 1 << 20);
+    byte[] good = PosixStore.of(log.context().store().storage()).fresh().readAll(first, 1 << 20);
     for (int at : new int[] {20, good.length / 2, good.length - 1}) {
       byte[] bad = good.clone();
       bad[at] ^= 4;
@@ -212,7 +213,10 @@ class RetiredAuditTest extends LeaseAuditorTest {
     Lines.write(rig, 5, 5);
     Log log = open(rig);
     assertEquals(5, seen(log).lines.size());
-    for (String era : log.context().store().posix().fs().list(log.context().layout().buckets())) {
+    for (String era :
+        PosixStore.of(log.context().store().storage())
+            .fs()
+            .list(log.context().layout().buckets())) {
       remove(rig, log.context().layout().buckets().resolve(era));
     }
     Seen seen = seen(log);

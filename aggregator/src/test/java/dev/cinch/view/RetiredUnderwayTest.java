@@ -21,6 +21,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
 import java.io.IOException;
@@ -444,7 +445,7 @@ class RetiredUnderwayTest {
     List<String> expected = Lines.settled(log);
     LogLayout layout = log.context().layout();
     Path group = layout.recordGroup(0);
-    List<String> records = log.context().store().posix().fs().list(group);
+    List<String> records = PosixStore.of(log.context().store().storage()).fs().list(group);
     rig.time.advanceMs(7_200_000);
     assertEquals(2, new Retention(log, HOUR).run().records());
     var old =

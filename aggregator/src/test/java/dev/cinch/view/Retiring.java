@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.storage.posix.PosixStore;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,7 +36,7 @@ final class Retiring {
 
   static List<Path> files(Log log, Path directory) throws IOException {
     var found = new ArrayList<Path>();
-    for (String name : log.context().store().posix().fs().list(directory)) {
+    for (String name : PosixStore.of(log.context().store().storage()).fs().list(directory)) {
       Path path = directory.resolve(name);
       try {
         found.addAll(files(log, path));

@@ -18,6 +18,7 @@ import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
@@ -46,9 +47,7 @@ class SegmentFileTest {
   }
 
   private static byte[] bytes(Log log, long number) throws IOException {
-    return log.context()
-        .store()
-        .posix()
+    return PosixStore.of(log.context().store().storage())
         .fresh()
         .readAll(log.context().layout().segment(number), 1 << 24);
   }
@@ -97,15 +96,17 @@ class SegmentFileTest {
     byte[] good = bytes(log, 1);
     for (int length = 0; length < good.length; length += 7) {
       Path cut = log.context().layout().segment(2 + length);
-      try (StoreFile out = log.context().store().posix().fs().create(cut, 0644)) {
+      try (StoreFile out = PosixStore.of(log.context().store().storage()).fs().create(cut, 0644)) {
         out.write(ByteBuffer.wrap(good, 0, length));
       }
       int number = 2 + length;
       assertThrows(DamagedException.class, () -> verify(log, number));
-      log.context().store().posix().fs().unlink(cut);
+      PosixStore.of(log.context().store().storage()).fs().unlink(cut);
     }
     // Whole, but under another number: a copy is no segment.
-    log.context().store().posix().fresh().publish(log.context().layout().segment(2), good, 0644);
+    PosixStore.of(log.context().store().storage())
+        .fresh()
+        .publish(log.context().layout().segment(2), good, 0644);
     assertThrows(DamagedException.class, () -> verify(log, 2));
   }
 

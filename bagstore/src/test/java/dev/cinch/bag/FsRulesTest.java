@@ -30,6 +30,7 @@ import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.read.Segments;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LogWriter;
@@ -232,7 +233,10 @@ class FsRulesTest {
       thoughtMissing = parent(thoughtMissing);
     }
     coarse.forget(thoughtMissing);
-    assertTrue(log.context().store().posix().fresh().exists(log.context().layout().record(1)));
+    assertTrue(
+        PosixStore.of(log.context().store().storage())
+            .fresh()
+            .exists(log.context().layout().record(1)));
     coarse.forget(thoughtMissing);
     ledger.check(Ledger.settled(log));
   }
@@ -252,7 +256,10 @@ class FsRulesTest {
             throw new FileSystemException(op.path().toString(), null, "No space left on device");
           }
         });
-    assertTrue(log.context().store().posix().fresh().exists(log.context().layout().record(1)));
+    assertTrue(
+        PosixStore.of(log.context().store().storage())
+            .fresh()
+            .exists(log.context().layout().record(1)));
   }
 
   @Test

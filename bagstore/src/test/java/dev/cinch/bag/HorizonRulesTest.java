@@ -28,6 +28,7 @@ import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LeaseStamp;
@@ -565,7 +566,7 @@ class HorizonRulesTest {
     for (boolean lost : new boolean[] {false, true}) {
       rig.disk.view(0).unlink(record);
       if (!lost) {
-        log.context().store().posix().fresh().publish(record, new byte[100], 0664);
+        PosixStore.of(log.context().store().storage()).fresh().publish(record, new byte[100], 0664);
       }
       assertThrows(DamagedException.class, () -> Ledger.settled(log));
       assertThrows(

@@ -6,7 +6,6 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.storage.StoreStorage;
-import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -35,18 +34,6 @@ public record StoreContext(
 
   public StoreSettings settings() {
     return identity.settings();
-  }
-
-  /**
-   * The directory of the store, for what works on files.
-   *
-   * @throws IllegalArgumentException if it is in another storage
-   */
-  public PosixStore posix() {
-    if (storage instanceof PosixStore posix) {
-      return posix;
-    }
-    throw new IllegalArgumentException(layout.root() + " is no directory of files");
   }
 
   /** The storage's own clock: see {@link StoreStorage#now}. */

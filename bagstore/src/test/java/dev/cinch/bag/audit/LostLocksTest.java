@@ -20,6 +20,7 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Altered;
 import java.io.IOException;
@@ -66,7 +67,8 @@ class LostLocksTest {
 
   private HorizonRecord record(long number) throws IOException {
     Path path = log.context().layout().record(number);
-    return HorizonRecord.decode(log.context().store().posix().fresh().readAll(path, 1 << 24), path);
+    return HorizonRecord.decode(
+        PosixStore.of(log.context().store().storage()).fresh().readAll(path, 1 << 24), path);
   }
 
   /** The files that verify finds damaged. */

@@ -10,6 +10,7 @@ import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.file.SegmentVerifier;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fuzz.SegmentFile;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.fuzz.Edits;
 import dev.cinch.fuzz.Hostile;
@@ -35,7 +36,7 @@ final class SegmentFuzzTest {
     log = rig.open(rig.disk.view(0)).context();
     path = log.layout().segment(1);
     good = SegmentFile.sample(log);
-    log.store().posix().fs().create(path, 0644).close();
+    PosixStore.of(log.store().storage()).fs().create(path, 0644).close();
     messages = new ArrayList<>();
     put(good);
     boolean unused = read(Long.MIN_VALUE, Long.MAX_VALUE, messages);

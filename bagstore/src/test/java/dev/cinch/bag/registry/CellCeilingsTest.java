@@ -6,6 +6,7 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
 import dev.cinch.bag.registry.ServiceNames.SignedName;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Share;
 import dev.cinch.lease.witness.SigningKey;
@@ -123,7 +124,7 @@ final class CellCeilingsTest {
     }
 
     Set<String> listed() throws IOException {
-      return new HashSet<>(look.posix().fs().list(look.layout().ceilings()));
+      return new HashSet<>(PosixStore.of(look.storage()).fs().list(look.layout().ceilings()));
     }
 
     void run() throws IOException {

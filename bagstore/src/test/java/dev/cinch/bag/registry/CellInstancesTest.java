@@ -9,6 +9,7 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
 import dev.cinch.bag.registry.ServiceNames.SignedName;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Id;
@@ -60,7 +61,7 @@ final class CellInstancesTest {
   }
 
   private long[] ceilings(long number) throws IOException {
-    return store().posix().fs().list(store().layout().ceilings()).stream()
+    return PosixStore.of(store().storage()).fs().list(store().layout().ceilings()).stream()
         .flatMap(name -> SignedName.parse(name).flatMap(s -> CeilingName.parse(s.base())).stream())
         .filter(c -> c.instance() == number)
         .mapToLong(CeilingName::ceiling)
@@ -104,7 +105,8 @@ final class CellInstancesTest {
     StoreInstances client = StoreInstances.ofCellClient(store(), number);
     assertEquals(number, client.takeNumber());
     assertTrue(client.publishCeiling(100));
-    assertEquals(List.of(), store().posix().fs().list(store().layout().ceilings()));
+    assertEquals(
+        List.of(), PosixStore.of(store().storage()).fs().list(store().layout().ceilings()));
     StoreInstances later = new StoreInstances(store(), KEY);
     assertEquals(number + 1, later.takeNumber());
     assertEquals(OptionalLong.empty(), later.highestEarlierCeiling());

@@ -11,6 +11,7 @@ import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
@@ -56,7 +57,7 @@ final class EarlierTracesTest {
   }
 
   private List<String> names(Path directory) throws IOException {
-    return store.posix().fs().list(directory).stream().sorted().toList();
+    return PosixStore.of(store.storage()).fs().list(directory).stream().sorted().toList();
   }
 
   /** Those that a listing shows, without their signatures. */
@@ -162,7 +163,7 @@ final class EarlierTracesTest {
   void l9_aNumberThatNoKeySignedLetsNothingGo() throws Exception {
     Object unused = begun();
     Path stray = store.layout().instances().resolve("0000000009." + "0f".repeat(64));
-    store.posix().fs().create(stray, 0640).close();
+    PosixStore.of(store.storage()).fs().create(stray, 0640).close();
     rig.time.advanceMs(STANDS_MS + 1_000);
     unused = begun();
     assertEquals(List.of(1L, 2L, 9L), numbers());

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.registry.ServiceNames.ServerEntry;
 import dev.cinch.bag.registry.ServiceNames.SignedName;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
@@ -37,7 +38,7 @@ final class InstanceServersTest {
   }
 
   private List<String> files() throws IOException {
-    return store.posix().fs().list(store.layout().instances()).stream()
+    return PosixStore.of(store.storage()).fs().list(store.layout().instances()).stream()
         .filter(name -> SignedName.parse(name).isEmpty())
         .sorted()
         .toList();
@@ -77,9 +78,14 @@ final class InstanceServersTest {
   void whatWasCutShortIsNoAddress() throws IOException {
     assertTrue(InstanceServers.join(store, 1, file("http://b:1"), KEY));
     Path cut = store.layout().instances().resolve(new ServerEntry(1, 2).toString());
-    store.posix().fs().create(cut, store.posix().fileMode()).close();
+    PosixStore.of(store.storage())
+        .fs()
+        .create(cut, PosixStore.of(store.storage()).fileMode())
+        .close();
     assertTrue(InstanceServers.join(store, 1, file("http://c:1"), KEY));
-    store.posix().fs().unlink(store.layout().instances().resolve(new ServerEntry(1, 1).toString()));
+    PosixStore.of(store.storage())
+        .fs()
+        .unlink(store.layout().instances().resolve(new ServerEntry(1, 1).toString()));
     assertEquals("http://a:1,http://c:1", found());
     assertTrue(InstanceServers.join(store, 1, file("http://b:1"), KEY));
     assertEquals("http://a:1,http://c:1,http://b:1", found());

@@ -6,6 +6,7 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.registry.ServiceNames.SignedName;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Share;
 import dev.cinch.lease.witness.SigningKey;
@@ -112,7 +113,7 @@ final class NumberWorldsTest {
     }
 
     TreeSet<Long> counted() throws IOException {
-      return look.posix().fs().list(look.layout().instances()).stream()
+      return PosixStore.of(look.storage()).fs().list(look.layout().instances()).stream()
           .flatMap(name -> SignedName.parse(name).stream())
           .map(signed -> Numbered.parse(signed.base()).orElseThrow())
           .collect(Collectors.toCollection(TreeSet::new));

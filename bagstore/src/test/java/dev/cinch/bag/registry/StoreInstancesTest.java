@@ -14,6 +14,7 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.registry.InstanceFile.Line;
 import dev.cinch.bag.registry.StoreShards.Instance;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Altered;
@@ -293,7 +294,9 @@ final class StoreInstancesTest {
             "00000000000000010000000000000001@0000000001",
             "00000000000000010000000000000002@0000000001",
             "00000000000000010000000000000003@0000000001"),
-        store().posix().fs().list(store().layout().ends()).stream().sorted().toList());
+        PosixStore.of(store().storage()).fs().list(store().layout().ends()).stream()
+            .sorted()
+            .toList());
   }
 
   @Test
@@ -315,7 +318,8 @@ final class StoreInstancesTest {
   @Test
   void l11_aStoreOfAnOlderVersionGetsTheDirectory() throws Exception {
     StoreContext store = store();
-    assertFalse(store.posix().fs().list(store.layout().service()).contains("ends"));
+    assertFalse(
+        PosixStore.of(store.storage()).fs().list(store.layout().service()).contains("ends"));
     assertEquals(Set.of(end(1)), instance(store).end(List.of(end(1))));
   }
 
@@ -332,7 +336,7 @@ final class StoreInstancesTest {
     assertEquals(2, StoreEnds.removeOld(store));
     assertEquals(
         List.of("00000000000000010000000000000003@0000000001"),
-        store.posix().fs().list(store.layout().ends()));
+        PosixStore.of(store.storage()).fs().list(store.layout().ends()));
   }
 
   private static Revocation revocation(long number, String reason) {
@@ -361,8 +365,8 @@ final class StoreInstancesTest {
     StoreContext store = store();
     assertEquals(revocation(1, "x"), instance(store).revoked(revocation(1, "x")));
     Path file = store.layout().revocation(new Id(1, 1), 1, 0);
-    store.posix().fs().unlink(file);
-    store.posix().fs().create(file, 0640).close();
+    PosixStore.of(store.storage()).fs().unlink(file);
+    PosixStore.of(store.storage()).fs().create(file, 0640).close();
     var damaged = new ArrayList<DamagedException>();
     assertEquals(List.of(), StoreRevocations.all(store, damaged::add));
     assertEquals(1, damaged.size());
@@ -376,7 +380,7 @@ final class StoreInstancesTest {
     StoreInstances later = instance(store);
     assertEquals(Set.of(end(1), end(2)), first.end(List.of(end(1), end(2))));
     Path honest = store.layout().end(end(1).correlation(), 1, 0);
-    byte[] bytes = store.posix().fresh().readAll(honest, 1 << 16);
+    byte[] bytes = PosixStore.of(store.storage()).fresh().readAll(honest, 1 << 16);
     String maker = "0000000002\n";
     List<byte[]> strays =
         List.of(
@@ -400,7 +404,7 @@ final class StoreInstancesTest {
   }
 
   private static void write(StoreContext store, Path file, byte[] bytes) throws IOException {
-    try (var out = store.posix().fs().create(file, 0640)) {
+    try (var out = PosixStore.of(store.storage()).fs().create(file, 0640)) {
       out.write(ByteBuffer.wrap(bytes));
       out.force();
     }
@@ -415,7 +419,7 @@ final class StoreInstancesTest {
     Path directory = store.layout().instances();
     Path ceilings = store.layout().ceilings();
     String signed =
-        store.posix().fs().list(directory).stream()
+        PosixStore.of(store.storage()).fs().list(directory).stream()
             .filter(n -> n.startsWith("0000000001."))
             .findAny()
             .orElseThrow();
@@ -432,13 +436,13 @@ final class StoreInstancesTest {
                 "0000000003." + elsewhere, // of another store of the same key
                 "0000000004-0000000001-0001." + signed.substring(11)));
     for (String stray : strays) {
-      store.posix().fs().create(directory.resolve(stray), 0640).close();
+      PosixStore.of(store.storage()).fs().create(directory.resolve(stray), 0640).close();
     }
-    store.posix().fs().mkdir(directory.resolve("0000000005"), 0750);
+    PosixStore.of(store.storage()).fs().mkdir(directory.resolve("0000000005"), 0750);
     strays.add("0000000005");
     String far = "0000000001-" + Long.MAX_VALUE;
     for (String stray : List.of(far, far + "." + signed.substring(11))) {
-      store.posix().fs().create(ceilings.resolve(stray), 0640).close();
+      PosixStore.of(store.storage()).fs().create(ceilings.resolve(stray), 0640).close();
     }
     assertTrue(first.isLatest());
     assertTrue(first.publishCeiling(6));
@@ -463,13 +467,13 @@ final class StoreInstancesTest {
     StoreInstances first = instance(store);
     assertTrue(first.publishCeiling(5));
     Path directory = store.layout().instances();
-    for (String name : store.posix().fs().list(directory)) {
-      store.posix().fs().unlink(directory.resolve(name));
+    for (String name : PosixStore.of(store.storage()).fs().list(directory)) {
+      PosixStore.of(store.storage()).fs().unlink(directory.resolve(name));
     }
     assertTrue(first.isLatest());
     assertEquals(1, StoreInstances.latest(store).orElseThrow().number());
-    for (String name : store.posix().fs().list(directory)) {
-      store.posix().fs().unlink(directory.resolve(name));
+    for (String name : PosixStore.of(store.storage()).fs().list(directory)) {
+      PosixStore.of(store.storage()).fs().unlink(directory.resolve(name));
     }
     StoreInstances later = instance(store);
     assertTrue(later.isLatest());
@@ -483,8 +487,8 @@ final class StoreInstancesTest {
     var where = new InstanceFile("http://web-1:8470", "web-1");
     assertEquals(1, new StoreInstances(store, where, KEY).takeNumber());
     Path file = store.layout().instances().resolve("0000000001");
-    byte[] bytes = store.posix().fresh().readAll(file, InstanceFile.MAX_BYTES);
-    store.posix().fs().unlink(file);
+    byte[] bytes = PosixStore.of(store.storage()).fresh().readAll(file, InstanceFile.MAX_BYTES);
+    PosixStore.of(store.storage()).fs().unlink(file);
     write(store, file, new String(bytes, UTF_8).replace("web-1:8470", "evil:8470").getBytes(UTF_8));
     assertEquals(Optional.empty(), StoreInstances.latest(store).orElseThrow().where());
   }

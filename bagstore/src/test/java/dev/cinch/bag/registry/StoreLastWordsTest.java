@@ -9,6 +9,7 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.registry.ServiceNames.WordsName;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Shard;
@@ -63,7 +64,7 @@ final class StoreLastWordsTest {
   }
 
   private void replace(Path file, byte[] content) throws IOException {
-    var fs = store.posix().fs();
+    var fs = PosixStore.of(store.storage()).fs();
     fs.unlink(file);
     try (var out = fs.create(file, 0640)) {
       out.write(ByteBuffer.wrap(content));
@@ -104,7 +105,7 @@ final class StoreLastWordsTest {
   }
 
   private void replaceAfterRemoval(Path file, byte[] content) throws IOException {
-    try (var out = store.posix().fs().create(file, 0640)) {
+    try (var out = PosixStore.of(store.storage()).fs().create(file, 0640)) {
       out.write(ByteBuffer.wrap(content));
       out.force();
     }

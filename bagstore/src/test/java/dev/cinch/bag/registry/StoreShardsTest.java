@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Grant;
@@ -103,7 +104,7 @@ final class StoreShardsTest {
     MemoryLeaseService service = serve(new StoreInstances(store(), KEY));
     assertEquals(1, witness(acquire(service, new LeaseName("a"))).instance());
     assertEquals(ShardMap.NONE, StoreShards.look(store()).map());
-    List<String> names = store().posix().fs().list(store().layout().instances());
+    List<String> names = PosixStore.of(store().storage()).fs().list(store().layout().instances());
     assertEquals(Set.of(10, 139), Set.copyOf(names.stream().map(String::length).toList()));
   }
 
@@ -123,7 +124,7 @@ final class StoreShardsTest {
     StoreContext store = store();
     Path instances = store.layout().instances();
     String signed =
-        store.posix().fs().list(instances).stream()
+        PosixStore.of(store.storage()).fs().list(instances).stream()
             .filter(n -> n.startsWith("map-0000000001-"))
             .findAny()
             .orElseThrow();
@@ -134,7 +135,7 @@ final class StoreShardsTest {
             signed.replace("0001-0004", "0001-0002"),
             "map-9999999999-0001." + "0".repeat(128));
     for (String stray : strays) {
-      store.posix().fs().create(instances.resolve(stray), 0640).close();
+      PosixStore.of(store.storage()).fs().create(instances.resolve(stray), 0640).close();
     }
     assertEquals(map, StoreShards.look(store).map());
     assertEquals(
@@ -317,8 +318,7 @@ final class StoreShardsTest {
             "instances/0000000009-0000000001-0001",
             "ceilings/0000000009-1")) {
       String signature = StoreStatement.sign(KEY, store.identity().id(), left);
-      store
-          .posix()
+      PosixStore.of(store.storage())
           .fs()
           .create(store.layout().service().resolve(left + "." + signature), 0640)
           .close();

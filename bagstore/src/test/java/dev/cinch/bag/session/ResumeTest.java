@@ -10,6 +10,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.AuditReport;
 import dev.cinch.bag.audit.LeaseAuditor;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
@@ -93,7 +94,10 @@ final class ResumeTest extends SessionRig {
     Grant lost = acquire("a");
     Store store = store("m");
     Path end = store.context().layout().end(lost.witnesses().get(0).witness().correlation(), 1, 0);
-    store.context().posix().fs().create(end, store.context().posix().fileMode()).close();
+    PosixStore.of(store.context().storage())
+        .fs()
+        .create(end, PosixStore.of(store.context().storage()).fileMode())
+        .close();
     rig.time.advanceMs(LEASE.toMillis() + 1);
     assertEquals(1, acquire("b").witnesses().get(0).witness().instance());
   }

@@ -12,6 +12,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -29,15 +30,18 @@ class LostIdentityTest {
     }
     rig.settle(log);
     LogLayout layout = log.context().layout();
-    byte[] identity = log.context().store().posix().fresh().readAll(layout.identity(), 1 << 16);
+    byte[] identity =
+        PosixStore.of(log.context().store().storage()).fresh().readAll(layout.identity(), 1 << 16);
     fs.unlink(layout.identity());
     Store store = Store.open(rig.root, rig.environment(fs, rig.time));
     var refused = assertThrows(NotAStoreException.class, () -> store.createLog(Rig.JOBS));
     assertEquals(
         "/store/logs/jobs holds records and has lost its identity: restore that from a backup, or get the messages out with salvage",
         refused.getMessage());
-    assertFalse(log.context().store().posix().fresh().exists(layout.identity()));
-    log.context().store().posix().fresh().publish(layout.identity(), identity, 0664);
+    assertFalse(PosixStore.of(log.context().store().storage()).fresh().exists(layout.identity()));
+    PosixStore.of(log.context().store().storage())
+        .fresh()
+        .publish(layout.identity(), identity, 0664);
     assertEquals(
         List.of("m"),
         Ledger.settled(store.createLog(Rig.JOBS)).stream().map(Ledger.Found::text).toList());

@@ -3,6 +3,7 @@ package dev.cinch.cli.doctor;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.storage.posix.PosixStore;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -40,7 +41,7 @@ final class StoreProbes {
 
   private void enter(Path directory) throws IOException {
     try {
-      List<String> unused = store.context().posix().fs().list(directory);
+      List<String> unused = PosixStore.of(store.context().storage()).fs().list(directory);
     } catch (ForeignEntryException e) {
       diagnosis.fail(
           e.getMessage(), "no reader and no closer goes by it, and one that must have it stops");
@@ -94,7 +95,7 @@ final class StoreProbes {
   }
 
   private void groups() throws IOException {
-    int mode = store.context().posix().directoryMode();
+    int mode = PosixStore.of(store.context().storage()).directoryMode();
     if ((mode & GROUP_WRITE) == 0) {
       diagnosis.warn(
           "directory mode %o".formatted(mode), "only the user who made the store can write to it");
@@ -102,7 +103,7 @@ final class StoreProbes {
     }
     var without = new ArrayList<Path>();
     for (Path directory : needed()) {
-      if ((store.context().posix().fs().status(directory).mode() & SETGID) == 0) {
+      if ((PosixStore.of(store.context().storage()).fs().status(directory).mode() & SETGID) == 0) {
         without.add(directory);
       }
     }

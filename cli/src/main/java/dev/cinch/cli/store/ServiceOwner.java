@@ -2,6 +2,7 @@ package dev.cinch.cli.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.cli.base.Failure;
 import java.io.IOException;
@@ -55,7 +56,9 @@ final class ServiceOwner {
     StoreLayout layout = store.layout();
     for (Path directory : List.of(layout.ends(), layout.revocations())) {
       boolean unused =
-          store.posix().fresh().ensureDirectory(directory, store.posix().directoryMode());
+          PosixStore.of(store.storage())
+              .fresh()
+              .ensureDirectory(directory, PosixStore.of(store.storage()).directoryMode());
     }
     var all =
         new ArrayList<>(
@@ -67,7 +70,7 @@ final class ServiceOwner {
                 layout.ends(),
                 layout.revocations(),
                 layout.service()));
-    for (String name : store.posix().fs().list(layout.keys())) {
+    for (String name : PosixStore.of(store.storage()).fs().list(layout.keys())) {
       all.add(layout.keys().resolve(name));
     }
     all.add(layout.keys());

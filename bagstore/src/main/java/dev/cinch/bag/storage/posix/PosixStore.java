@@ -56,6 +56,18 @@ public record PosixStore(
   private static final int GROUP_WRITE = 0020;
   private static final int STICKY = 01000;
 
+  /**
+   * The directory of a store, for what works on files.
+   *
+   * @throws IllegalArgumentException if it is in another storage
+   */
+  public static PosixStore of(StoreStorage storage) {
+    if (storage instanceof PosixStore posix) {
+      return posix;
+    }
+    throw new IllegalArgumentException("this works on files, and the store is no directory");
+  }
+
   public StoreSettings settings() {
     return identity.settings();
   }
