@@ -24,7 +24,8 @@ import java.util.TreeSet;
 /**
  * Gets every undamaged message out of one log of a damaged store, in the order of the log, and says
  * what it left. Checksums are all it trusts; {@code store.json}, the log's identity, locks and
- * records may be damaged or gone. It writes nothing, and reads past caches where it can.
+ * records may be damaged or gone. Of a data file it gives what a closer would (rule C4), also where
+ * the file's header is damaged. It writes nothing, and reads past caches where it can.
  *
  * <p>What can be told apart from damage is not salvaged: bytes past a valid length, and buckets
  * that no record lists though their time is settled, do not exist (rules C2, H1). Behind a
