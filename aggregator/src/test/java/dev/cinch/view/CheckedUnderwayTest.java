@@ -111,6 +111,33 @@ class CheckedUnderwayTest {
         followed[0] * STEP > operations - 32 - 2 * (STEP - 1), followed[0] + " of " + operations);
   }
 
+  /** What some segments were made of goes, while those behind them stay. */
+  @Test
+  void verifyTakesNothingForDamageThatIsRetiredBelowLaterSegments() throws Exception {
+    int operations = 1;
+    for (int at = 0; at < operations; at++) {
+      Rig rig = Rig.memory(31);
+      for (int i = 0; i < 3; i++) {
+        Lines.write(rig, 2, 2);
+        new Aggregator(open(rig), new Aggregator.Limits(1, Long.MAX_VALUE)).run();
+        rig.time.advanceMs(i == 0 ? 7_200_000 : 0);
+      }
+      var fs = new FaultyFs(rig.disk.view(Rig.BOB));
+      int when = at;
+      int[] done = {0};
+      fs.before(
+          op -> {
+            if (done[0]++ == when) {
+              assertTrue(new Retention(open(rig), Duration.ofHours(1)).run().buckets() > 0);
+            }
+          });
+      var seen = new Seen();
+      long unused = StoreVerifier.verify(rig.root, rig.environment(fs, rig.time), seen).files();
+      assertEquals(List.of(), seen.damage, "at operation " + at);
+      operations = Math.max(operations, done[0]);
+    }
+  }
+
   /** What its cache lists may be from before, and of one directory older than of another. */
   @Test
   void n2_verifyLooksPastCachesBeforeItCallsSomethingDamaged() throws Exception {

@@ -359,8 +359,14 @@ final class SegmentsVerifier {
         continue;
       }
       tally.unlessRetired(
-          () -> compareWithBuckets(feed, tip.get(), number), () -> retiredMeanwhile(covered));
+          () -> compareWithBuckets(feed, tip.get(), number), () -> isCoveredMeanwhile(number));
     }
+  }
+
+  /** Whether a checkpoint covers a segment, as of now, so that what it was made of may be gone. */
+  private boolean isCoveredMeanwhile(long number) throws IOException {
+    look(Freshness.PERMITTED);
+    return number <= checkpoint.map(Checkpoint::segment).orElse(0L);
   }
 
   private void compareWithBuckets(SegmentFeed feed, Link tip, long number) {
