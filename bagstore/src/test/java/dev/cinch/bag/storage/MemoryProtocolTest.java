@@ -12,11 +12,9 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.close.HorizonAdvance;
-import dev.cinch.bag.close.Intents;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import java.nio.file.Path;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
+import dev.cinch.bag.close.Intents;
 import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
@@ -27,6 +25,7 @@ import dev.cinch.bag.registry.StoreCeilings;
 import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.session.Session;
 import dev.cinch.bag.session.Writers;
+import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.memory.MemoryStore;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.RemovedLogs;
@@ -43,6 +42,7 @@ import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -101,7 +101,7 @@ class MemoryProtocolTest {
     assertEquals(List.of(), new Intents(open()).left(Freshness.CERTAIN));
     long messages = 0;
     for (ClosedBucket bucket : tip.record().buckets()) {
-      messages += new Locks(open()).readListed(bucket).messages();
+      messages += new Locks(open()).readListed(bucket).sums().messages();
     }
     assertEquals(20, messages);
     receipts.forEach(r -> assertInstanceOf(Receipt.Committed.class, r));
@@ -120,7 +120,7 @@ class MemoryProtocolTest {
         Receipt late = append(writer, "late");
         assertTrue(late.timestamp() > before.timestamp());
         Locks.Closed lock = new Locks(log).read(bucket).orElseThrow(); // the writer has closed it
-        assertEquals(late instanceof Receipt.Committed ? 2 : 1, lock.messages());
+        assertEquals(late instanceof Receipt.Committed ? 2 : 1, lock.sums().messages());
       }
       log.documents().removeQuietly(intent);
     }
