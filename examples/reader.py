@@ -41,19 +41,20 @@ FIELDS = {
     "log": {"log": str, "name": str, "created": int},
     "record": {
         "log": str, "number": int, "from": int, "to": int, "previous": str, "trustedKeys": int, "keys": str, "buckets": list,
-        "closer": str, "settledAt": int,
+        "settledBuckets": int, "settledMessages": int, "settledBytes": int, "newest": int, "closer": str, "settledAt": int,
     },
     "key": {"store": str, "number": int, "publicKey": str, "signedBy": int, "signature": str},
     "node": {"publicKey": str},
     "checkpoint": {"log": str, "number": int, "to": int, "digest": str, "segment": int, "segments": list},
-    "floor": {"log": str, "segment": int, "to": int, "record": int, "messages": int},
-    "segment": {"digest": str, "messages": int},
+    "floor": {"log": str, "segment": int, "to": int, "record": int, "messages": int, "bytes": int},
+    "segment": {"digest": str, "messages": int, "bytes": int},
     "listed bucket": {"start": int, "lock": str},
 }
 # The versions of a type, where there are others than 1; the fields that a version adds.
 VERSIONS = {
-    "record": {2: {}},
-    "checkpoint": {3: {}},
+    "record": {3: {}},
+    "checkpoint": {4: {}},
+    "floor": {2: {}},
     "key": {1: {}, 2: {"instance": int, "nodes": list}, 3: {"untilMs": int}},
 }
 SETTINGS = {
@@ -181,7 +182,7 @@ def opened_envelope(path, kind, data):
     end = data.find(b"\n", 0, 128)
     words = data[:end].decode("ascii", "replace").split(" ")
     check(end > 0 and len(words) == 5 and words[:2] == ["cinch", kind], path, 0, f"a {kind}")
-    version = int(words[2]) if words[2] in ("1", "2", "3") else 0
+    version = int(words[2]) if words[2] in ("1", "2", "3", "4") else 0
     more = VERSIONS.get(kind, {1: {}}).get(version)
     check(more is not None, path, 0, f"a {kind} of a version that this reader knows")
     body = data[end + 1 :]
@@ -234,8 +235,9 @@ def last_checkpoint(log_dir, log_id):
         for segment in known:
             typed(segment, path, FIELDS["segment"])
             check(SHA256.fullmatch(segment["digest"]), path, 0, "a SHA-256 of each segment")
-            check(segment["messages"] >= 0, path, 0, "a number of messages of each segment")
-        check(sum(s["messages"] for s in known) < 1 << 63, path, 0, "messages of all segments that a number holds")
+            check(min(segment["messages"], segment["bytes"]) >= 0, path, 0, "numbers of messages and bytes of each segment")
+        for what in ("messages", "bytes"):
+            check(sum(s[what] for s in known) < 1 << 63, path, 0, f"{what} of all segments that a number holds")
         return checkpoint
     return None
 
@@ -327,6 +329,7 @@ def in_range(record, path, width):
     check(len(record["buckets"]) <= MOST_BUCKETS, path, 0, f"at most {MOST_BUCKETS} buckets")
     check(0 <= record["trustedKeys"] < 1 << 31, path, 0, "a number of keys")
     check(SHA256.fullmatch(record["keys"]), path, 0, "the SHA-256 of the keys")
+    check(min(record["settledBuckets"], record["settledMessages"], record["settledBytes"]) >= 0, path, 0, "sums of what was settled")
     least = record["from"]
     for bucket in record["buckets"]:
         typed(bucket, path, FIELDS["listed bucket"])
@@ -385,7 +388,7 @@ class SettledFile:
 
     def begin(self, path, number, place, expected):
         head = self.at(0, 128)
-        check(len(head) == 128 and head[:12] == b"CINCHSEG\2\0\x80\0", path, 0, "the header of a settled file")
+        check(len(head) == 128 and head[:12] == b"CINCHSEG\3\0\x80\0", path, 0, "the header of a settled file")
         crc, *fields = struct.unpack("<I16s16sqqqqq32sq", head[12:])
         self.seed = zlib.crc32(head[:12] + head[16:])
         check(crc == self.seed, path, 12, "a header of that checksum")
@@ -393,11 +396,11 @@ class SettledFile:
         check((store.hex(), log.hex(), width, n) == (*place, number), path, 16, "the header of this file")
         self.digest = digest.hex()
         self.width = width
-        end = os.fstat(self.file.fileno()).st_size - 44
+        end = os.fstat(self.file.fileno()).st_size - 52
         check(end >= 128, path, 128, "a trailer")
-        trailer = self.at(end, 44)
-        magic, offset, length, self.messages, self.buckets, crc = struct.unpack("<8sqqqqI", trailer)
-        sound = magic == b"CINCHEND" and crc == zlib.crc32(struct.pack("<I", self.seed) + trailer[:40])
+        trailer = self.at(end, 52)
+        magic, offset, length, self.messages, self.buckets, self.newest, crc = struct.unpack("<8sqqqqqI", trailer)
+        sound = magic == b"CINCHEND" and crc == zlib.crc32(struct.pack("<I", self.seed) + trailer[:48])
         check(sound and offset + length == end, path, end, "a trailer of that checksum")
         index = self.block(b"SEGI", length, offset)
         digest_here = sha256(head + self.at(offset, length) + trailer)
@@ -447,7 +450,7 @@ class SettledFile:
             yield from self.checked()
 
     def checked(self):
-        next_offset, before, buckets, total = 128, NONE, 0, 0
+        next_offset, before, buckets, total, newest = 128, NONE, 0, 0, NONE
         left = []
         for kind, length, offset, time_, crc in self.blocks:
             check(offset == next_offset and time_ >= before, self.path, self.end, "an index of blocks in order")
@@ -475,12 +478,13 @@ class SettledFile:
                     check(key is None or key < (timestamp, file, position), self.path, offset, "the total order")
                     check(start <= timestamp < start + self.width, self.path, offset, "a timestamp in the bucket")
                     key = timestamp, file, position
+                    newest = timestamp
                     positions[file] += 1
                     left[file] -= 1
                     total += 1
                     yield timestamp, names[file], position, payload, sets[number - 1] if number else None, keys
         check(next_offset == self.end and not any(left), self.path, self.end, "all messages of the last bucket")
-        check((total, buckets) == (self.messages, self.buckets), self.path, self.end, "as many as the trailer says")
+        check((total, buckets, newest) == (self.messages, self.buckets, self.newest), self.path, self.end, "as many as the trailer says")
         check(self.first > 0 or buckets == 1, self.path, self.end, "one bucket in a lock")
 
     def bucket(self, body, offset, time_):
@@ -931,8 +935,9 @@ class Log:
         if floor:
             before, expired = (floor["record"], floor["to"]), floor["segment"]
             check(expired < checkpoint["segment"], self.directory, 0, "a floor below the checkpoint's segment")
-            counted = sum(s["messages"] for s in checkpoint["segments"][:expired])
-            check(floor["messages"] == counted, self.directory, 0, f"a floor of {counted} messages")
+            for what in ("messages", "bytes"):
+                counted = sum(s[what] for s in checkpoint["segments"][:expired])
+                check(floor[what] == counted, self.directory, 0, f"a floor of {counted} {what}")
         for number in range(expired + 1, checkpoint["segment"] + 1):
             path = numbered(os.path.join(self.directory, "segments"), number)
             known = checkpoint["segments"][number - 1]

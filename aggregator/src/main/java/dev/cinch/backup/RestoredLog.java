@@ -236,7 +236,8 @@ public final class RestoredLog {
               expired,
               first.from(),
               first.firstRecord() - 1,
-              c.messagesThrough(expired).orElseThrow());
+              c.messagesThrough(expired).orElseThrow(),
+              c.bytesThrough(expired).orElseThrow());
       tell(layout.segment(expired) + " is not there: it expired");
       log.storage().publish(layout.floor(expired), floor.encode());
     }

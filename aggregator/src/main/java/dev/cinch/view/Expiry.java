@@ -139,7 +139,8 @@ public final class Expiry {
     long kept = floor.messages();
     if (moves) {
       SegmentHeader h = segments.header(due);
-      floor = new Floor(log.id(), due, h.to(), h.lastRecord(), messages(floor, due, view));
+      long bytes = view.checkpoint().orElseThrow().bytesThrough(due).orElseThrow();
+      floor = new Floor(log.id(), due, h.to(), h.lastRecord(), messages(floor, due, view), bytes);
       floor.precedes(segments.header(due + 1), log.layout().floor(due));
       if (really) {
         publish(floor);

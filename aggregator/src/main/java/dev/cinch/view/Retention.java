@@ -11,6 +11,7 @@ import dev.cinch.bag.file.SegmentVerifier;
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.HorizonRecord.Sums;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Names;
@@ -258,6 +259,7 @@ public final class Retention {
     var feed = new SegmentFeed(log);
     Optional<HorizonChain.Link> tip = chain.freshTip();
     long before = line;
+    Sums sums = line == 0 ? Sums.NONE : chain.read(line).record().sums();
     while (covered.size() < last) {
       try (SegmentReader segment = SegmentReader.open(log, covered.size() + 1L)) {
         SegmentHeader header = segment.header();
@@ -270,9 +272,14 @@ public final class Retention {
         if (tip.isEmpty()) {
           throw new DamagedException(path, 0, "the records that it covers", "none");
         }
-        feed.check(segment, tip.get());
-        covered.add(new Checkpoint.Covered(segment.digest(), segment.trailer().messages()));
+        Sums mine = feed.check(segment, tip.get());
         before = header.lastRecord();
+        sums = sums.plus(mine);
+        Sums counted = chain.read(before).record().sums();
+        if (!counted.equals(sums)) { // from then on nobody can tell
+          throw new DamagedException(chain.path(before), 0, "" + sums, "" + counted);
+        }
+        covered.add(new Checkpoint.Covered(segment.digest(), mine.messages(), mine.bytes()));
       }
     }
   }

@@ -469,7 +469,8 @@ class BackupRulesTest {
     LogLayout log = new StoreLayout(COPY).log(Rig.JOBS);
     Checkpoint c = open(retired, COPY).horizon().chain().checkpoint().orElseThrow();
     var covered = new ArrayList<>(c.segments());
-    covered.set(0, new Checkpoint.Covered(c.digest(), covered.get(0).messages()));
+    covered.set(
+        0, new Checkpoint.Covered(c.digest(), covered.get(0).messages(), covered.get(0).bytes()));
     var altered = new Checkpoint(c.log(), c.number(), c.to(), c.digest(), c.segment(), covered);
     retired.disk.put(log.checkpoint(c.number()), 0, altered.encode());
     Since.RETIRED.happens(retired);

@@ -19,6 +19,7 @@ import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
+import dev.cinch.bag.format.HorizonRecord.Sums;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StoreFs;
@@ -144,6 +145,8 @@ class BrokenChainTest {
     var gc = new Retention(log, Duration.ZERO);
     assertThrows(DamagedException.class, () -> gc.run().records());
     put(rig, log.context().layout().record(2), good.withBuckets(List.of()).encode());
+    assertThrows(DamagedException.class, () -> gc.run().records());
+    put(rig, log.context().layout().record(2), good.withSums(Sums.NONE).encode());
     assertThrows(DamagedException.class, () -> gc.run().records());
     put(rig, log.context().layout().record(2), good.encode());
     assertEquals(2, gc.run().records());

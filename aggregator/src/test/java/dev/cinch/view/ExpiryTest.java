@@ -404,13 +404,16 @@ class ExpiryTest {
     Path path = log.context().layout().floor(3);
     for (Floor bad :
         List.of(
-            new Floor(f.log(), 3, f.to() - 1, 3, f.messages()),
-            new Floor(f.log(), 3, f.to() + 1, 3, f.messages()),
-            new Floor(f.log(), 3, Long.MAX_VALUE, 3, f.messages()),
-            new Floor(f.log(), 3, Long.MIN_VALUE, 3, f.messages()),
-            new Floor(f.log(), 3, f.to(), 4, f.messages()),
-            new Floor(f.log(), 2, f.to(), 3, f.messages()),
-            new Floor(dev.cinch.lease.Id.parse("0".repeat(32)), 3, f.to(), 3, f.messages()))) {
+            new Floor(f.log(), 3, f.to() - 1, 3, f.messages(), f.bytes()),
+            new Floor(f.log(), 3, f.to() + 1, 3, f.messages(), f.bytes()),
+            new Floor(f.log(), 3, Long.MAX_VALUE, 3, f.messages(), f.bytes()),
+            new Floor(f.log(), 3, Long.MIN_VALUE, 3, f.messages(), f.bytes()),
+            new Floor(f.log(), 3, f.to(), 4, f.messages(), f.bytes()),
+            new Floor(f.log(), 3, f.to(), 3, f.messages() + 1, f.bytes()),
+            new Floor(f.log(), 3, f.to(), 3, f.messages(), f.bytes() + 1),
+            new Floor(f.log(), 2, f.to(), 3, f.messages(), f.bytes()),
+            new Floor(
+                dev.cinch.lease.Id.parse("0".repeat(32)), 3, f.to(), 3, f.messages(), f.bytes()))) {
       replace(log, path, bad.encode());
       assertThrows(DamagedException.class, () -> Lines.settled(log), bad.toString());
       assertThrows(DamagedException.class, () -> expire(log), bad.toString());
@@ -421,7 +424,9 @@ class ExpiryTest {
     assertEquals(List.of(), verify(rig));
     Path beyond = log.context().layout().floor(4);
     try (StoreFile out = PosixStore.of(log.context().store().storage()).fs().create(beyond, 0664)) {
-      out.write(ByteBuffer.wrap(new Floor(f.log(), 4, Long.MAX_VALUE, 4, f.messages()).encode()));
+      out.write(
+          ByteBuffer.wrap(
+              new Floor(f.log(), 4, Long.MAX_VALUE, 4, f.messages(), f.bytes()).encode()));
     }
     assertThrows(DamagedException.class, () -> Lines.settled(log), "all expired");
     assertFalse(verify(rig).isEmpty());

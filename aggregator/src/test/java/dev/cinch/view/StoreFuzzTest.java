@@ -147,7 +147,7 @@ final class StoreFuzzTest {
         }
       }
     }
-    assertEquals(23 * others(5).size(), forged);
+    assertEquals(36 * others(5).size(), forged);
   }
 
   private static List<String> others(long number) {
@@ -166,8 +166,13 @@ final class StoreFuzzTest {
   /** The document with another content behind a right digest. */
   private static byte[] sealed(String document, String content) {
     byte[] body = content.getBytes(StandardCharsets.ISO_8859_1);
-    return "cinch %s 1 %d %s\n%s"
-        .formatted(document.split(" ")[1], body.length, Envelope.sha256(body), content)
+    return "cinch %s %s %d %s\n%s"
+        .formatted(
+            document.split(" ")[1],
+            document.split(" ")[2],
+            body.length,
+            Envelope.sha256(body),
+            content)
         .getBytes(StandardCharsets.ISO_8859_1);
   }
 

@@ -187,7 +187,7 @@ public final class OddStore {
           int at = body.indexOf("\"segments\"");
           String segments =
               body.substring(at).replaceFirst("(\"digest\" *: *\")[0-9a-f]+", "$1" + digest);
-          return envelope("cinch checkpoint 3", (body.substring(0, at) + segments).getBytes(UTF_8));
+          return envelope("cinch checkpoint 4", (body.substring(0, at) + segments).getBytes(UTF_8));
         });
   }
 
@@ -196,13 +196,24 @@ public final class OddStore {
     Path lock =
         all(file("buckets")).stream().filter(p -> p.endsWith("lock")).findFirst().orElseThrow();
     String before = digest(Files.readAllBytes(lock));
+    long bytes = Files.size(lock);
     String after = settled(lock, edit);
-    record(f -> replaced("cinch record 2", f, before, after));
+    long more = Files.size(lock) - bytes;
+    record(f -> replaced("cinch record 3", f, before, after));
+    record(
+        f -> {
+          String body = new String(f, UTF_8).split("\n", 2)[1];
+          String counted =
+              Pattern.compile("(?<=\"settledBytes\" : )\\d+")
+                  .matcher(body)
+                  .replaceFirst(n -> "" + (Long.parseLong(n.group()) + more));
+          return envelope("cinch record 3", counted.getBytes(UTF_8));
+        });
   }
 
   /** The digest of a settled file: of its header, its index and its trailer. */
   private static String digest(byte[] file) {
-    int at = (int) ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN).getLong(file.length - 36);
+    int at = (int) ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN).getLong(file.length - 44);
     ByteBuffer ends = ByteBuffer.allocate(128 + file.length - at);
     return sha256(ends.put(file, 0, 128).put(file, at, file.length - at).array());
   }
@@ -210,7 +221,7 @@ public final class OddStore {
   private static String settled(Path path, UnaryOperator<List<Block>> edit) throws IOException {
     byte[] file = Files.readAllBytes(path);
     ByteBuffer in = ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN);
-    int trailer = file.length - 44;
+    int trailer = file.length - 52;
     int index = (int) in.getLong(trailer + 8);
     var blocks = new ArrayList<Block>();
     for (int at = index + 16; at < trailer; at += 28) {
@@ -234,12 +245,13 @@ public final class OddStore {
     long at = out.size();
     int unused = put(out, seed, new Block("SEGI", entries.toByteArray(), 0));
     byte[] end =
-        buffer(40)
+        buffer(48)
             .put("CINCHEND".getBytes(ISO_8859_1))
             .putLong(at)
             .putLong(out.size() - at)
             .putLong(in.getLong(trailer + 24))
             .putLong(buckets)
+            .putLong(in.getLong(trailer + 40))
             .array();
     out.writeBytes(end);
     out.writeBytes(buffer(4).putInt(crc(buffer(4).putInt(seed).array(), end)).array());

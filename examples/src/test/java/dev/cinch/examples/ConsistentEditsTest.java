@@ -174,7 +174,7 @@ class ConsistentEditsTest {
     readers.put("verify", log -> verify());
     readers.put("reader.py", log -> python.read(root));
     readers.put("counts", ConsistentEditsTest::counts);
-    readers.put("status", log -> List.of("" + new LogSurvey(log.context()).look(n -> {})));
+    readers.put("status", log -> List.of("" + new LogSurvey(log.context()).look()));
     for (int i = 0; i < 2; i++) {
       long from = AuditStore.START + (i + 1) * 300 * SECOND + SECOND;
       long to = from + 12 * SECOND;

@@ -336,7 +336,7 @@ class EditedSegmentTest {
     Checkpoint two = checkpoint();
     assertEquals(2, two.segments().size());
     Path path = log.context().layout().checkpoint(two.number());
-    String body = text(two.encode()).replaceFirst("checkpoint 3 ", "checkpoint 2 ");
+    String body = text(two.encode()).replaceFirst("checkpoint 4 ", "checkpoint 3 ");
     put(path, body.getBytes(StandardCharsets.UTF_8));
     assertThrows(DamagedException.class, this::settled);
     assertTrue(damage().contains(path));
@@ -356,7 +356,7 @@ class EditedSegmentTest {
             .replaceFirst("\"segment\" *: *1", "\"segment\":2");
     byte[] document = other.getBytes(StandardCharsets.UTF_8);
     String line =
-        "cinch checkpoint 3 %d %s\n"
+        "cinch checkpoint 4 %d %s\n"
             .formatted(document.length, dev.cinch.bag.format.Envelope.sha256(document));
     put(path, (line + other).getBytes(StandardCharsets.UTF_8));
     assertThrows(DamagedException.class, this::settled);

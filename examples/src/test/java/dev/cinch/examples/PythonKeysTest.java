@@ -169,7 +169,7 @@ class PythonKeysTest {
     Path last = log.context().layout().record(2);
     String record = Files.readString(last);
     StoreEdits.removeSeals(last.resolveSibling("."));
-    String other = record.replaceFirst("record 2 ", "record 1 ");
+    String other = record.replaceFirst("record 3 ", "record 1 ");
     StoreEdits.replace(last, other.getBytes(StandardCharsets.UTF_8));
     tells("version 1");
   }

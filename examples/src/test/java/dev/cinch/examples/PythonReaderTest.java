@@ -320,8 +320,8 @@ class PythonReaderTest {
     assertEquals(expected, run.out());
     Path floor = log.context().layout().floor(1);
     byte[] bytes = Files.readAllBytes(floor);
-    long messages = Floor.decode(bytes, floor).messages();
-    put(floor, new Floor(log.id(), 1, log.reader().expired() + 1, 2, messages).encode());
+    Floor f = Floor.decode(bytes, floor);
+    put(floor, new Floor(log.id(), 1, f.to() + 1, 2, f.messages(), f.bytes()).encode());
     tells(log.context().layout().segment(2), "to follow the one before");
     put(floor, bytes);
     Files.delete(floor);

@@ -14,7 +14,7 @@ import java.util.zip.CRC32;
  */
 final class SegmentEdits {
   private static final int HEADER = 128;
-  private static final int TRAILER = 44;
+  private static final int TRAILER = 52;
   private static final int ENTRY = 28;
   private static final int HEAD = 16;
 
@@ -54,7 +54,7 @@ final class SegmentEdits {
       }
       s.add(edits, "index: without the entry at " + at, s.withoutEntry(at));
     }
-    for (int at : new int[] {s.end + 8, s.end + 16, s.end + 24, s.end + 32}) {
+    for (int at : new int[] {s.end + 8, s.end + 16, s.end + 24, s.end + 32, s.end + 40}) {
       s.numbers(edits, "trailer", at);
     }
     return edits;
@@ -133,7 +133,7 @@ final class SegmentEdits {
       at += length;
     }
     b.putInt(
-        trailer + 40, crc(seed, -1, Arrays.copyOfRange(bad, trailer, trailer + 40), bad, 0, HEAD));
+        trailer + 48, crc(seed, -1, Arrays.copyOfRange(bad, trailer, trailer + 48), bad, 0, HEAD));
     return bad;
   }
 

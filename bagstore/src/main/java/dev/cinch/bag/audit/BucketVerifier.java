@@ -13,6 +13,7 @@ import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.file.SegmentVerifier;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.FileHeader;
+import dev.cinch.bag.format.HorizonRecord.Sums;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentBucket.Hole;
 import dev.cinch.bag.layout.LogLayout;
@@ -60,22 +61,25 @@ final class BucketVerifier {
    * Checks a bucket that a record lists.
    *
    * @param digest of its lock, as the record says; null if the record can't be read
+   * @return what a record counts of it; empty if its lock is another one, or can't be read
    */
-  void closed(Bucket bucket, @Nullable String digest, WitnessVerifier keys) {
+  Optional<Sums> closed(Bucket bucket, @Nullable String digest, WitnessVerifier keys) {
     Path directory = log.layout().bucket(bucket);
     Path lock = LogLayout.lock(directory);
     try {
       Optional<SegmentReader> closed = locks.open(bucket, wait);
       if (closed.isEmpty()) {
         missing(bucket);
-        return;
+        return Optional.empty();
       }
       try (SegmentReader in = closed.get()) {
-        if (digest != null && !in.digest().equals(digest)) {
+        boolean another = digest != null && !in.digest().equals(digest);
+        if (another) {
           tally.found(Finding.damage(lock, 0, "a lock of digest " + digest, in.digest()));
         }
         settled(in, bucket, keys);
         others(directory, in.bucket(bucket.start()).orElseThrow());
+        return another ? Optional.empty() : Optional.of(Locks.sums(in));
       }
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
@@ -83,6 +87,7 @@ final class BucketVerifier {
     } catch (IOException e) {
       tally.found(Finding.of(e, lock, "a readable bucket"));
     }
+    return Optional.empty();
   }
 
   /** Reads all of a lock. */

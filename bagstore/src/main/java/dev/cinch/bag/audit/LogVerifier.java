@@ -8,6 +8,7 @@ import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.format.HorizonRecord.Sums;
 import dev.cinch.bag.layout.BucketTree;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
@@ -33,6 +34,7 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Checks one log: its chain of records from the first to the last, and with each record the buckets
@@ -51,6 +53,9 @@ final class LogVerifier {
   private boolean known = true;
 
   private long settled = Long.MIN_VALUE;
+
+  /** What was settled so far, by the record before; null if it could not be read. */
+  private @Nullable Sums sums = Sums.NONE;
 
   LogVerifier(LogContext log, KeysVerifier keys, Tally tally) {
     this.log = log;
@@ -193,6 +198,7 @@ final class LogVerifier {
         record(link.get(), seals);
       } else {
         known = false;
+        sums = null;
       }
     }
   }
@@ -212,6 +218,7 @@ final class LogVerifier {
   private void atLine(Checkpoint checkpoint, SortedMap<Long, SortedSet<String>> seals)
       throws IOException {
     long line = checkpoint.number();
+    sums = null;
     tally.unlessRetired(
         () -> {
           try {
@@ -219,6 +226,8 @@ final class LogVerifier {
             if (link.isPresent()) {
               vouched(link.get(), seals);
               TrustedKeys unused = trusted(link.get().record());
+              sums = link.get().record().sums();
+              count(checkpoint, sums);
             }
           } catch (IOException e) {
             tally.found(Finding.of(e, chain.path(line), "a readable record"));
@@ -229,6 +238,18 @@ final class LogVerifier {
     settled = checkpoint.to();
   }
 
+  /** What is retired was counted by records, and once more when it was retired. */
+  private void count(Checkpoint checkpoint, Sums counted) {
+    long messages = checkpoint.messagesThrough(checkpoint.segment()).orElse(0);
+    long bytes = checkpoint.bytesThrough(checkpoint.segment()).orElse(0);
+    if (counted.messages() != messages || counted.bytes() != bytes) {
+      tally.bad(
+          chain.path(checkpoint.number()),
+          "%d messages and %d bytes settled, as the checkpoint says".formatted(messages, bytes),
+          counted.messages() + " and " + counted.bytes());
+    }
+  }
+
   private void record(Link link, SortedMap<Long, SortedSet<String>> seals) throws IOException {
     HorizonRecord record = link.record();
     tally.unlessRetired(() -> vouched(link, seals), () -> segments.retiredRecord(record.number()));
@@ -237,7 +258,18 @@ final class LogVerifier {
     }
     known = true;
     settled = record.to();
-    range(record, trusted(record));
+    Sums before = sums;
+    Optional<Sums> mine = range(record, trusted(record));
+    if (before != null && mine.isPresent()) {
+      Sums expected = before.plus(mine.get());
+      if (!record.sums().equals(expected)) {
+        tally.bad(
+            chain.path(record.number()),
+            expected + ", as the record before and its locks say",
+            "" + record.sums());
+      }
+    }
+    sums = record.sums();
   }
 
   private void vouched(Link link, SortedMap<Long, SortedSet<String>> seals) {
@@ -270,7 +302,9 @@ final class LogVerifier {
     }
   }
 
-  private void range(HorizonRecord record, TrustedKeys trusted) throws IOException {
+  /** What its locks have; empty if one was retired, or can't be read. */
+  private Optional<Sums> range(HorizonRecord record, TrustedKeys trusted) throws IOException {
+    var mine = new ArrayList<Sums>();
     var applying = new WitnessVerifier(trusted);
     var listed = new HashSet<Long>();
     List<Bucket> found = findOrTell(record.from(), record.to());
@@ -287,7 +321,7 @@ final class LogVerifier {
         continue;
       }
       tally.unlessRetired(
-          () -> buckets.closed(bucket, b.lockDigest(), applying),
+          () -> buckets.closed(bucket, b.lockDigest(), applying).ifPresent(mine::add),
           () -> segments.retiredMeanwhile(bucket.end()));
     }
     for (Bucket bucket : found) {
@@ -300,6 +334,9 @@ final class LogVerifier {
                 "one made too late: it does not exist (rule H1)"));
       }
     }
+    return mine.size() == record.buckets().size()
+        ? Optional.of(mine.stream().reduce(Sums.NONE, Sums::plus))
+        : Optional.empty();
   }
 
   /**

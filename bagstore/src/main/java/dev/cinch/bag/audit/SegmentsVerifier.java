@@ -56,6 +56,7 @@ final class SegmentsVerifier {
   private long floor;
 
   private long floorMessages;
+  private long floorBytes;
   private boolean floorTold;
   private boolean looked;
 
@@ -152,6 +153,7 @@ final class SegmentsVerifier {
       }
       floor = now.segment();
       floorMessages = now.messages();
+      floorBytes = now.bytes();
       tally.read(log.layout().floor(floor), now.encode().length);
       if (floor < lastSegment) {
         return false; // those were looked at before they went
@@ -315,12 +317,16 @@ final class SegmentsVerifier {
       }
     }
     pins = c.segments();
-    OptionalLong expired = c.messagesThrough(floor);
-    if (expired.isPresent() && expired.getAsLong() != floorMessages) {
+    checkFloor(c, c.messagesThrough(floor), floorMessages, "messages");
+    checkFloor(c, c.bytesThrough(floor), floorBytes, "bytes");
+  }
+
+  private void checkFloor(Checkpoint c, OptionalLong expired, long sum, String what) {
+    if (expired.isPresent() && expired.getAsLong() != sum) {
       tally.bad(
           log.layout().floor(floor),
-          expired.getAsLong() + " messages, as checkpoint " + c.number() + " says",
-          "" + floorMessages);
+          expired.getAsLong() + " " + what + ", as checkpoint " + c.number() + " says",
+          "" + sum);
     }
   }
 

@@ -8,6 +8,7 @@ import dev.cinch.bag.close.Locks.Closed;
 import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.format.HorizonRecord.Sums;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.CountingKeys.KeyCount;
@@ -286,16 +287,16 @@ public final class HorizonAdvance {
     var buckets = new ArrayList<>(log.buckets().all(from, to, this::isSettled)); // step 3
     // Each closer in an order of its own, so that two of them don't copy everything twice.
     Collections.shuffle(buckets, new Random(intent.closer().hashCode()));
-    var closed = new ArrayList<ClosedBucket>();
+    var closed = new ArrayList<Mine>();
     for (Bucket bucket : buckets) {
       Optional<Closed> it = closer.close(bucket, this::isSettled);
       if (it.isEmpty()) {
         return settle(intent, now); // we slept while others settled it, and retired it
       }
-      closed.add(new ClosedBucket(bucket.start(), it.get().digest()));
+      closed.add(new Mine(new ClosedBucket(bucket.start(), it.get().digest()), it.get().sums()));
       progress.accept(closed.size());
     }
-    closed.sort(Comparator.comparingLong(ClosedBucket::start));
+    closed.sort(Comparator.comparingLong(b -> b.listed().start()));
     // After the buckets are closed: a key is trusted before anything is written under it, so that
     // what is in them needs no other.
     KeyCount keys = new CountingKeys(log.store(), tip.map(Link::record)).next();
@@ -315,16 +316,20 @@ public final class HorizonAdvance {
     return reaches(chain.freshTip(), end);
   }
 
+  /** A closed bucket, as a record lists and counts it. */
+  private record Mine(ClosedBucket listed, Sums sums) {}
+
   private Link linkNext(
-      Optional<Link> tip, Intent intent, List<ClosedBucket> closed, KeyCount keys, long now)
+      Optional<Link> tip, Intent intent, List<Mine> closed, KeyCount keys, long now)
       throws IOException {
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
-    List<ClosedBucket> mine = closed.stream().filter(b -> b.start() >= from).toList();
+    List<Mine> mine = closed.stream().filter(b -> b.listed().start() >= from).toList();
     long reach = intent.to();
     if (mine.size() > MAX_BUCKETS_PER_RECORD) {
       mine = mine.subList(0, MAX_BUCKETS_PER_RECORD);
-      reach = mine.get(mine.size() - 1).start() + log.bucketWidth();
+      reach = mine.get(mine.size() - 1).listed().start() + log.bucketWidth();
     }
+    Sums before = tip.map(t -> t.record().sums()).orElse(Sums.NONE);
     long number = tip.map(t -> t.record().number()).orElse(0L) + 1;
     var record =
         new HorizonRecord(
@@ -335,7 +340,8 @@ public final class HorizonAdvance {
             tip.map(Link::digest).orElse(""),
             keys.keys(),
             keys.digest(),
-            mine,
+            mine.stream().map(Mine::listed).toList(),
+            mine.stream().map(Mine::sums).reduce(before, Sums::plus),
             log.store().machine() + "-" + intent.closer(),
             now);
     try {

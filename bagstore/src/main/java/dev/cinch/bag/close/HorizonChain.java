@@ -258,7 +258,7 @@ public final class HorizonChain {
    * @throws DamagedException also if it is missing and no checkpoint stands above it
    * @throws NoSuchFileException if it is missing, and a checkpoint stands above it
    */
-  Link readKept(long number) throws IOException {
+  public Link readKept(long number) throws IOException {
     Path group = log.layout().recordGroup(LogLayout.groupOfRecord(number));
     return log.documents()
         .patience(group)

@@ -5,7 +5,9 @@ import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.format.HorizonRecord.Sums;
 import dev.cinch.bag.format.SegmentBucket;
+import dev.cinch.bag.format.SegmentTrailer;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.storage.LogStorage.Freshness;
@@ -30,10 +32,10 @@ public final class Locks {
    * A closed bucket.
    *
    * @param bucket what exists in it
-   * @param messages in it
+   * @param sums of it alone
    * @param digest of its lock, by which records name it; in hexadecimal
    */
-  public record Closed(SegmentBucket bucket, long messages, String digest) {}
+  public record Closed(SegmentBucket bucket, Sums sums, String digest) {}
 
   /** What a bucket's lock says, if it has one; as far as this machine knows. */
   public Optional<Closed> read(Bucket bucket) throws IOException {
@@ -55,11 +57,14 @@ public final class Locks {
 
   private static Closed closed(SegmentReader lock) throws IOException {
     try (lock) {
-      return new Closed(
-          lock.bucket(lock.header().from()).orElseThrow(),
-          lock.trailer().messages(),
-          lock.digest());
+      return new Closed(lock.bucket(lock.header().from()).orElseThrow(), sums(lock), lock.digest());
     }
+  }
+
+  /** What a record counts of a lock: its end tells all of it. */
+  public static Sums sums(SegmentReader lock) {
+    SegmentTrailer end = lock.trailer();
+    return new Sums(end.buckets(), end.messages(), lock.size(), end.newest());
   }
 
   /** As {@link #read}, for who does not know that there is one. A "no" may be old. */

@@ -36,6 +36,11 @@ public final class SegmentMarks {
     return checkpoint.map(c -> c.messagesThrough(number)).orElse(OptionalLong.empty());
   }
 
+  /** See {@link Checkpoint#bytesThrough}; empty if there is no checkpoint. */
+  public OptionalLong bytesThrough(long number) {
+    return checkpoint.map(c -> c.bytesThrough(number)).orElse(OptionalLong.empty());
+  }
+
   /**
    * @throws DamagedException if the checkpoint says that a segment has another number of messages
    */

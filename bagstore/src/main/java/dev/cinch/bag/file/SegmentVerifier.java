@@ -24,6 +24,7 @@ public final class SegmentVerifier {
   private boolean more;
   private long messages;
   private long buckets;
+  private long newest = Long.MIN_VALUE;
 
   public SegmentVerifier(SegmentReader segment) throws IOException {
     this.segment = segment;
@@ -60,6 +61,9 @@ public final class SegmentVerifier {
     if (buckets != segment.trailer().buckets()) {
       throw wrong(segment.trailer().buckets() + " buckets, found " + buckets);
     }
+    if (newest != segment.trailer().newest()) {
+      throw wrong("a newest message of " + segment.trailer().newest() + ", found " + newest);
+    }
   }
 
   /** Whether there is a current message; reads one if there is none yet. */
@@ -91,6 +95,7 @@ public final class SegmentVerifier {
             "the total order at timestamp " + cursor.timestamp() + " of bucket " + b.start());
       }
       timestamp = cursor.timestamp();
+      newest = timestamp;
       file = f;
       next[f]++;
       seen[f]++;

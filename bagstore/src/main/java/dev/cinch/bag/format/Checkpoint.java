@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.ToLongFunction;
 
 /**
  * The line behind which a log's buckets and records are retired (rule R2): what lies before {@code
@@ -31,7 +32,7 @@ public record Checkpoint(
 
   private static final String TYPE = "checkpoint";
 
-  private static final int VERSION = 3;
+  private static final int VERSION = 4;
 
   /**
    * What a checkpoint says of a segment.
@@ -39,8 +40,9 @@ public record Checkpoint(
    * @param digest SHA-256 of its header, its index block with the head, and its trailer, one after
    *     another, in hexadecimal: the index has a checksum of every other block
    * @param messages in it; what is left of a segment that expired (rule R4)
+   * @param bytes of the locks of its buckets, as records count them
    */
-  public record Covered(String digest, long messages) {}
+  public record Covered(String digest, long messages, long bytes) {}
 
   public Checkpoint {
     segments = List.copyOf(segments);
@@ -58,9 +60,18 @@ public record Checkpoint(
 
   /** How many messages the segments up to a number have; empty if it does not cover all of them. */
   public OptionalLong messagesThrough(long number) {
+    return through(number, Covered::messages);
+  }
+
+  /** As {@link #messagesThrough}, of the bytes of locks. */
+  public OptionalLong bytesThrough(long number) {
+    return through(number, Covered::bytes);
+  }
+
+  private OptionalLong through(long number, ToLongFunction<Covered> part) {
     return number < 1 || number > segments.size()
         ? OptionalLong.empty()
-        : OptionalLong.of(segments.stream().limit(number).mapToLong(Covered::messages).sum());
+        : OptionalLong.of(segments.stream().limit(number).mapToLong(part).sum());
   }
 
   public byte[] encode() {
@@ -69,7 +80,11 @@ public record Checkpoint(
     document.put("digest", digest).put("segment", segment);
     var array = document.putArray("segments");
     for (Covered s : segments) {
-      array.addObject().put("digest", s.digest()).put("messages", s.messages());
+      array
+          .addObject()
+          .put("digest", s.digest())
+          .put("messages", s.messages())
+          .put("bytes", s.bytes());
     }
     return Envelope.encode(TYPE, VERSION, document);
   }
@@ -85,10 +100,13 @@ public record Checkpoint(
     long segment = in.number("segment", 1, number); // each has a record at least
     var segments = new ArrayList<Covered>();
     long left = Long.MAX_VALUE; // so that nobody's sum is more than a number holds
+    long bytesLeft = Long.MAX_VALUE;
     for (Fields s : in.objects("segments")) {
       long messages = s.number("messages", 0, left);
       left -= messages;
-      segments.add(new Covered(s.sha256("digest"), messages));
+      long locks = s.number("bytes", 0, bytesLeft);
+      bytesLeft -= locks;
+      segments.add(new Covered(s.sha256("digest"), messages, locks));
     }
     if (segments.size() != segment) {
       throw new DamagedException(

@@ -18,13 +18,16 @@ import java.nio.file.Path;
  * @param to the end of that segment, nanoseconds since the Unix epoch
  * @param record number of the last record in it
  * @param messages in all segments that are dropped, so that those which stay keep their numbers
+ * @param bytes of the locks of their buckets, as records count them
  */
-public record Floor(Id log, long segment, long to, long record, long messages) {
+public record Floor(Id log, long segment, long to, long record, long messages, long bytes) {
   private static final String TYPE = "floor";
+
+  private static final int VERSION = 2;
 
   /** Of a log of which nothing expired: its first segment begins with record 1. */
   public static Floor none(Id log) {
-    return new Floor(log, 0, Long.MIN_VALUE, 0, 0);
+    return new Floor(log, 0, Long.MIN_VALUE, 0, 0, 0);
   }
 
   /** Whether nothing expired. */
@@ -36,7 +39,8 @@ public record Floor(Id log, long segment, long to, long record, long messages) {
     ObjectNode document = JsonNodeFactory.instance.objectNode();
     document.put("log", log.toString()).put("segment", segment);
     document.put("to", to).put("record", record).put("messages", messages);
-    return Envelope.encode(TYPE, document);
+    document.put("bytes", bytes);
+    return Envelope.encode(TYPE, VERSION, document);
   }
 
   /**
@@ -44,14 +48,15 @@ public record Floor(Id log, long segment, long to, long record, long messages) {
    * @throws DamagedException if it is none, was cut short or altered, or contradicts itself
    */
   public static Floor decode(byte[] bytes, Path path) throws DamagedException {
-    Fields in = Envelope.decode(TYPE, bytes, path);
+    Fields in = Envelope.decode(TYPE, VERSION, VERSION, bytes, path).fields();
     long segment = in.number("segment", 1, Numbered.MAX);
     return new Floor(
         in.id("log"),
         segment,
         in.number("to"),
         in.number("record", segment, Numbered.MAX),
-        in.number("messages", 0, Long.MAX_VALUE));
+        in.number("messages", 0, Long.MAX_VALUE),
+        in.number("bytes", 0, Long.MAX_VALUE));
   }
 
   /**

@@ -22,6 +22,7 @@ import java.util.Optional;
  * @param keysDigest SHA-256 of the public keys 1 to {@code trustedKeys}, one after another, in
  *     hexadecimal
  * @param buckets the closed buckets in the range, ascending; no other bucket in it exists (rule H1)
+ * @param sums what it and all records before it settled
  * @param closer who linked it, for people
  * @param settledAt the filesystem's clock when it was written, for people
  */
@@ -34,6 +35,7 @@ public record HorizonRecord(
     int trustedKeys,
     String keysDigest,
     List<ClosedBucket> buckets,
+    Sums sums,
     String closer,
     long settledAt) {
   /** Buckets that one record lists, at most: whoever settles more links several. */
@@ -44,7 +46,7 @@ public record HorizonRecord(
 
   private static final String TYPE = "record";
 
-  private static final int VERSION = 2;
+  private static final int VERSION = 3;
 
   /**
    * A bucket that a record lists.
@@ -54,6 +56,34 @@ public record HorizonRecord(
    */
   public record ClosedBucket(long start, String lockDigest) {}
 
+  /**
+   * What was settled, from the log's beginning on in a record. That some of it was retired or
+   * expired since changes nothing. Whoever settles the same range counts the same.
+   *
+   * @param buckets that exist
+   * @param messages in them, those included that no lease permits
+   * @param bytes of their locks
+   * @param newest timestamp of the newest message, nanoseconds since the Unix epoch; {@link
+   *     Long#MIN_VALUE} if there is none
+   */
+  public record Sums(long buckets, long messages, long bytes, long newest) {
+    /** Of nothing. */
+    public static final Sums NONE = new Sums(0, 0, 0, Long.MIN_VALUE);
+
+    /** Both together; what a number does not hold is its highest one, which verify tells. */
+    public Sums plus(Sums other) {
+      return new Sums(
+          plus(buckets, other.buckets),
+          plus(messages, other.messages),
+          plus(bytes, other.bytes),
+          Math.max(newest, other.newest));
+    }
+
+    private static long plus(long a, long b) {
+      return a > Long.MAX_VALUE - b ? Long.MAX_VALUE : a + b;
+    }
+  }
+
   public HorizonRecord {
     buckets = List.copyOf(buckets);
   }
@@ -61,13 +91,13 @@ public record HorizonRecord(
   /** The same with other keys. */
   public HorizonRecord withKeys(int count, String digest) {
     return new HorizonRecord(
-        log, number, from, to, previous, count, digest, buckets, closer, settledAt);
+        log, number, from, to, previous, count, digest, buckets, sums, closer, settledAt);
   }
 
   /** The same behind another record, of that digest. */
   public HorizonRecord follows(String digest) {
     return new HorizonRecord(
-        log, number, from, to, digest, trustedKeys, keysDigest, buckets, closer, settledAt);
+        log, number, from, to, digest, trustedKeys, keysDigest, buckets, sums, closer, settledAt);
   }
 
   /** The same with another range. */
@@ -81,6 +111,7 @@ public record HorizonRecord(
         trustedKeys,
         keysDigest,
         buckets,
+        sums,
         closer,
         settledAt);
   }
@@ -88,7 +119,23 @@ public record HorizonRecord(
   /** The same with other buckets. */
   public HorizonRecord withBuckets(List<ClosedBucket> others) {
     return new HorizonRecord(
-        log, number, from, to, previous, trustedKeys, keysDigest, others, closer, settledAt);
+        log, number, from, to, previous, trustedKeys, keysDigest, others, sums, closer, settledAt);
+  }
+
+  /** The same with other sums. */
+  public HorizonRecord withSums(Sums others) {
+    return new HorizonRecord(
+        log,
+        number,
+        from,
+        to,
+        previous,
+        trustedKeys,
+        keysDigest,
+        buckets,
+        others,
+        closer,
+        settledAt);
   }
 
   /** What it lists for a bucket; empty if the bucket is in the range and does not exist. */
@@ -120,6 +167,8 @@ public record HorizonRecord(
     document.put("log", log.toString()).put("number", number).put("from", from).put("to", to);
     document.put("previous", previous).put("trustedKeys", trustedKeys).put("keys", keysDigest);
     document.put("closer", closer).put("settledAt", settledAt);
+    document.put("settledBuckets", sums.buckets()).put("settledMessages", sums.messages());
+    document.put("settledBytes", sums.bytes()).put("newest", sums.newest());
     var array = document.putArray("buckets");
     for (ClosedBucket b : buckets) {
       array.addObject().put("start", b.start()).put("lock", b.lockDigest());
@@ -181,6 +230,11 @@ public record HorizonRecord(
         (int) in.number("trustedKeys", 0, Integer.MAX_VALUE),
         in.sha256("keys"),
         buckets,
+        new Sums(
+            in.number("settledBuckets", 0, Long.MAX_VALUE),
+            in.number("settledMessages", 0, Long.MAX_VALUE),
+            in.number("settledBytes", 0, Long.MAX_VALUE),
+            in.number("newest")),
         in.text("closer"),
         in.number("settledAt"));
   }

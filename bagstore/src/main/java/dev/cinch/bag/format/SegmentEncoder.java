@@ -160,7 +160,9 @@ public final class SegmentEncoder {
     int unused =
         SegmentBlock.seal(
             block, SegmentBlock.INDEX, false, length - SegmentBlock.HEAD, seed, offset);
-    ByteBuffer trailer = new SegmentTrailer(indexOffset, length, count, buckets).encode(seed);
+    long newest = count == 0 ? Long.MIN_VALUE : lastTime;
+    ByteBuffer trailer =
+        new SegmentTrailer(indexOffset, length, count, buckets, newest).encode(seed);
     MessageDigest opened = Envelope.sha256();
     opened.update(header.duplicate());
     opened.update(block.flip().duplicate());

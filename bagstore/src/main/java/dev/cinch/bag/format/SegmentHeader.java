@@ -16,7 +16,7 @@ import java.util.zip.CRC32;
  *
  * <pre>
  *   0  8  magic "CINCHSEG"
- *   8  2  format version, 2
+ *   8  2  format version, 3
  *  10  2  length of the header, 128
  *  12  4  CRC-32 of all other bytes of the header
  *  16 16  store id
@@ -61,7 +61,7 @@ public record SegmentHeader(
       ByteBuffer.wrap("CINCHSEG".getBytes(StandardCharsets.US_ASCII))
           .order(ByteOrder.LITTLE_ENDIAN)
           .getLong();
-  private static final short VERSION = 2;
+  private static final short VERSION = 3;
   private static final int CRC_AT = 12;
   private static final String NO_DIGEST = "0".repeat(64);
 

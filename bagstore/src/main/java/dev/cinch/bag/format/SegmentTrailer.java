@@ -15,7 +15,8 @@ import java.util.zip.CRC32;
  * 16  8  length of the index block with its head
  * 24  8  messages in the segment
  * 32  8  buckets in the segment
- * 40  4  CRC-32 of: the header's checksum (4), bytes 0 to 39
+ * 40  8  timestamp of the newest message, nanoseconds; -2^63 if there is none
+ * 48  4  CRC-32 of: the header's checksum (4), bytes 0 to 47
  * </pre>
  *
  * Numbers are little-endian. The index block ends where the trailer begins.
@@ -24,26 +25,28 @@ import java.util.zip.CRC32;
  * @param indexLength bytes
  * @param messages in all buckets
  * @param buckets covered that exist
+ * @param newest timestamp of the newest message, {@link Long#MIN_VALUE} if there is none
  */
-public record SegmentTrailer(long indexOffset, long indexLength, long messages, long buckets) {
+public record SegmentTrailer(
+    long indexOffset, long indexLength, long messages, long buckets, long newest) {
   /** Bytes of a trailer. */
-  public static final int BYTES = 44;
+  public static final int BYTES = 52;
 
   private static final long MAGIC =
       ByteBuffer.wrap("CINCHEND".getBytes(StandardCharsets.US_ASCII))
           .order(ByteOrder.LITTLE_ENDIAN)
           .getLong();
-  private static final int CRC_AT = 40;
+  private static final int CRC_AT = 48;
 
   ByteBuffer encode(int seed) {
     ByteBuffer out = ByteBuffer.allocate(BYTES).order(ByteOrder.LITTLE_ENDIAN);
     out.putLong(MAGIC).putLong(indexOffset).putLong(indexLength).putLong(messages);
-    out.putLong(buckets).putInt(checksum(seed, out.array()));
+    out.putLong(buckets).putLong(newest).putInt(checksum(seed, out.array()));
     return out.flip();
   }
 
   /**
-   * @param in 44 bytes, little-endian, from index 0
+   * @param in 52 bytes, little-endian, from index 0
    * @param seed the header's checksum
    * @param offset of the trailer
    * @param path for error messages
@@ -56,7 +59,9 @@ public record SegmentTrailer(long indexOffset, long indexLength, long messages, 
         || in.getInt(CRC_AT) != checksum(seed, in.array())) {
       throw new DamagedException(path, offset, "a segment's trailer", "none");
     }
-    var trailer = new SegmentTrailer(in.getLong(8), in.getLong(16), in.getLong(24), in.getLong(32));
+    var trailer =
+        new SegmentTrailer(
+            in.getLong(8), in.getLong(16), in.getLong(24), in.getLong(32), in.getLong(40));
     if (trailer.indexOffset < SegmentHeader.BYTES
         || trailer.indexOffset + trailer.indexLength != offset
         || trailer.indexLength < SegmentBlock.HEAD
@@ -71,7 +76,7 @@ public record SegmentTrailer(long indexOffset, long indexLength, long messages, 
    * each bit, and exactly one seed gives the checksum that stands there; that it is a trailer is
    * for the caller to know.
    *
-   * @param in 44 bytes, little-endian, from index 0
+   * @param in 52 bytes, little-endian, from index 0
    */
   public static int seedOf(ByteBuffer in) {
     int none = checksum(0, in.array());

@@ -1,5 +1,6 @@
 package dev.cinch.bag.read;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
@@ -11,6 +12,7 @@ import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
+import dev.cinch.bag.format.HorizonRecord.Sums;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentBucket.DataFile;
 import dev.cinch.bag.format.SegmentEncoder;
@@ -47,13 +49,21 @@ public final class SegmentFeed {
     return bytes;
   }
 
-  /** Puts the record's buckets, in order, into a segment. */
-  public void feed(HorizonRecord record, SegmentEncoder out) throws IOException {
+  /**
+   * Puts the record's buckets, in order, into a segment.
+   *
+   * @return what the record counts of them
+   */
+  @CanIgnoreReturnValue
+  public Sums feed(HorizonRecord record, SegmentEncoder out) throws IOException {
+    Sums sums = Sums.NONE;
     for (ClosedBucket listed : record.buckets()) {
       try (SegmentReader lock = locks.open(listed)) {
         feed(lock, record, out);
+        sums = sums.plus(Locks.sums(lock));
       }
     }
+    return sums;
   }
 
   /**
@@ -61,9 +71,12 @@ public final class SegmentFeed {
    * it is made once more, and not kept. The same records give the same content (rule R1).
    *
    * @param tip the last record of the log
+   * @return what its records count of their own buckets
    * @throws DamagedException if it is another, or what it was made of can't be read
    */
-  public void check(SegmentReader segment, Link tip) throws IOException {
+  @CanIgnoreReturnValue
+  public Sums check(SegmentReader segment, Link tip) throws IOException {
+    Sums sums = Sums.NONE;
     SegmentHeader header = segment.header();
     Path path = segment.path();
     var encoder = new SegmentEncoder(header, bytes -> {});
@@ -81,7 +94,7 @@ public final class SegmentFeed {
             path, 72, "a range from " + last.get().record().from(), "" + from);
       }
       from = last.get().record().to();
-      feed(last.get().record(), encoder);
+      sums = sums.plus(feed(last.get().record(), encoder));
     }
     String digest = last.map(Link::digest).orElse("");
     if (from != header.to() || !digest.equals(header.lastDigest())) {
@@ -101,6 +114,7 @@ public final class SegmentFeed {
               .formatted(encoder.content()),
           found);
     }
+    return sums;
   }
 
   private static void feed(SegmentReader lock, HorizonRecord record, SegmentEncoder out)

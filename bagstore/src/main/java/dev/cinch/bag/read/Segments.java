@@ -226,19 +226,16 @@ public final class Segments {
           path, 0, "a segment below " + view.lastSegment(), "" + floor.segment());
     }
     floor.precedes(header(floor.segment() + 1, marks), path);
-    checkMessages(floor, marks, path);
+    checkSum(marks.messagesThrough(floor.segment()), floor.messages(), "messages", path);
+    checkSum(marks.bytesThrough(floor.segment()), floor.bytes(), "bytes", path);
   }
 
-  /** The checkpoint says how many messages there were in what is gone. */
-  private static void checkMessages(Floor floor, SegmentMarks marks, Path path)
+  /** The checkpoint says how much there was in what is gone. */
+  private static void checkSum(OptionalLong counted, long sum, String what, Path path)
       throws DamagedException {
-    OptionalLong counted = marks.messagesThrough(floor.segment());
-    if (counted.isPresent() && counted.getAsLong() != floor.messages()) {
+    if (counted.isPresent() && counted.getAsLong() != sum) {
       throw new DamagedException(
-          path,
-          0,
-          counted.getAsLong() + " messages, as the checkpoint says",
-          "" + floor.messages());
+          path, 0, counted.getAsLong() + " " + what + ", as the checkpoint says", "" + sum);
     }
   }
 

@@ -12,10 +12,9 @@ import java.util.Optional;
  * @param record number of the last record; 0 if there is none
  * @param open its buckets that are not settled, ascending
  * @param messages settled ones, those included that no lease permits
- * @param bytes of the segments, and of the data files behind them, that hold these messages
+ * @param bytes of the locks of their buckets; segments that stand in their place have about as many
  * @param entries about how many files and directories it has below {@code buckets} and {@code
- *     horizon}: exact for what no segment covers; four are taken for a bucket that one covers and
- *     gc has not retired, and three for one that is open
+ *     horizon}: three for a bucket that is not retired
  * @param newest timestamp of the newest message; {@link Long#MIN_VALUE} if there is none
  * @param newestSettled whether that message is settled
  * @param segments how many there are

@@ -1,20 +1,19 @@
 package dev.cinch.bag.status;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.close.ChainWalk;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Intents;
-import dev.cinch.bag.close.Locks;
 import dev.cinch.bag.close.UnrecordedLocks;
 import dev.cinch.bag.close.View;
 import dev.cinch.bag.file.DataFiles;
-import dev.cinch.bag.file.SegmentCursor;
 import dev.cinch.bag.file.SegmentMarks;
 import dev.cinch.bag.file.SegmentReader;
+import dev.cinch.bag.format.ChainPlace;
+import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.Floor;
-import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.format.SegmentIndex;
+import dev.cinch.bag.format.HorizonRecord.Sums;
+import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.read.Segments;
@@ -26,43 +25,24 @@ import java.nio.file.NoSuchFileException;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Looks how a log is doing: by the ends of segments, by records and locks, and by the ends of data
- * files. Reads no messages and judges no leases, takes the word of segments that no checkpoint
- * names yet, and may be a moment old; {@code verify} is for who wants to be sure. A later look
- * reads only what is new. Not thread-safe.
+ * Looks how a log is doing: by its last record, which sums up what was settled, by what is not
+ * settled yet, and by names. Costs the same however much was settled. Reads no settled messages and
+ * judges no leases, and may be a moment old; {@code verify} is for who wants to be sure.
+ * Thread-safe.
  */
 @CheckReturnValue
 public final class LogSurvey {
-  /** Of a bucket with one data file: the directory, that file, its prelock and its lock. */
-  private static final int ENTRIES_OF_BUCKET = 4;
+  /** The directory of a closed bucket, its prelock and its lock; of an open one, one data file. */
+  private static final int ENTRIES_OF_BUCKET = 3;
 
   private final LogContext log;
   private final HorizonChain chain;
-  private final Locks locks;
-  private final Totals segments;
-  private long countedSegments;
-  private long countedRecords;
-  private long messagesBehind;
-  private long bytesBehind;
-  private long entriesBehind;
-  private @Nullable ClosedBucket lastBehind;
-  private long newestBehind = Long.MIN_VALUE;
 
   public LogSurvey(LogContext log) {
     this.log = log;
     this.chain = new HorizonChain(log);
-    this.locks = new Locks(log);
-    this.segments = new Totals();
-  }
-
-  /** Told how many buckets were counted so far. */
-  @FunctionalInterface
-  public interface Progress {
-    void counted(long buckets);
   }
 
   /**
@@ -70,15 +50,14 @@ public final class LogSurvey {
    *
    * @throws dev.cinch.bag.format.DamagedException if what it has to read is damaged or missing
    */
-  public LogStatus look(Progress progress) throws IOException {
+  public LogStatus look() throws IOException {
     return View.read(
         () -> chain.view(Freshness.PERMITTED),
         view -> {
           if (view.tip().isEmpty()) {
             new UnrecordedLocks(log).refuseAny();
           }
-          count(view, progress);
-          return status(view.tip());
+          return status(view);
         });
   }
 
@@ -101,73 +80,61 @@ public final class LogSurvey {
     return log.buckets().permitted(settled, Long.MAX_VALUE);
   }
 
-  private LogStatus status(Optional<Link> tip) throws IOException {
+  private LogStatus status(View view) throws IOException {
+    Optional<Link> line = line(view);
+    Optional<Link> tip = line.isPresent() && number(line) > number(view.tip()) ? line : view.tip();
     long settled = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
+    Sums sums = sums(tip);
+    Floor floor = view.floor();
+    var marks = new SegmentMarks(log, view.checkpoint());
+    new Segments(log).check(view, marks);
+    if (floor.isNone() && view.lastSegment() > 0) { // else the floor is lost
+      SegmentHeader unused = SegmentReader.header(log, 1, marks);
+    }
+    long segments = new Segments(log).lastAsPermitted().orElse(0);
     List<Bucket> open = open(settled);
     long newestOpen = newestOf(open);
-    long record = tip.map(t -> t.record().number()).orElse(0L);
-    long entries =
-        (long) (ENTRIES_OF_BUCKET - 1) * open.size()
-            + entriesBehind
-            + ENTRIES_OF_BUCKET * segments.standing()
-            + (record - segments.retired);
-    long newestSettled = Math.max(newestBehind, segments.newest);
+    long newestSettled = sums.newest() < floor.to() ? Long.MIN_VALUE : sums.newest();
+    long buckets = open.size() + sums.buckets() - sums(line).buckets();
     return new LogStatus(
         settled,
-        record,
+        number(tip),
         open,
-        segments.messages + messagesBehind,
-        segments.bytes + bytesBehind,
-        entries,
+        sums.messages() - floor.messages(),
+        sums.bytes() - floor.bytes(),
+        ENTRIES_OF_BUCKET * buckets + number(tip) - number(line),
         Math.max(newestOpen, newestSettled),
         newestOpen <= newestSettled,
-        segments.counted - segments.expired.segment(),
-        segments.to,
-        segments.expired.to(),
+        segments - floor.segment(),
+        segments == view.lastSegment()
+            ? view.retired()
+            : SegmentReader.header(log, segments, marks).to(),
+        floor.to(),
         intent(settled));
   }
 
-  /** What segments have, and then what the locks behind them say. */
-  private void count(View view, Progress progress) throws IOException {
-    Optional<Link> tip = view.tip();
-    long last = new Segments(log).lastAsPermitted().orElse(0);
-    segments.countThrough(last, view); // also where it is the same: messages may have expired
-    if (last != countedSegments) {
-      countedSegments = last;
-      countedRecords = segments.lastRecord;
-      messagesBehind = 0;
-      bytesBehind = 0;
-      entriesBehind = 0;
-      lastBehind = null;
-      newestBehind = Long.MIN_VALUE;
-    }
-    long buckets = 0;
-    long end = tip.map(t -> t.record().number()).orElse(0L);
-    if (countedRecords >= end) {
-      return;
-    }
-    var walk = new ChainWalk(chain, tip.orElseThrow(), countedRecords + 1);
-    for (Optional<Link> link = walk.next(); link.isPresent(); link = walk.next()) {
-      for (ClosedBucket closed : link.get().record().buckets()) {
-        count(closed);
-        progress.counted(++buckets);
-      }
-      countedRecords++;
-    }
-    if (lastBehind != null) { // the last bucket with a message has the newest one
-      try (SegmentReader lock = locks.open(lastBehind)) {
-        newestBehind = newestIn(lock);
-      }
-    }
+  private static Sums sums(Optional<Link> link) {
+    return link.map(l -> l.record().sums()).orElse(Sums.NONE);
   }
 
-  private void count(ClosedBucket listed) throws IOException {
-    try (SegmentReader lock = locks.open(listed)) {
-      entriesBehind += ENTRIES_OF_BUCKET - 1;
-      messagesBehind += lock.trailer().messages();
-      bytesBehind += lock.size();
-      lastBehind = lock.trailer().messages() > 0 ? listed : lastBehind;
+  private static long number(Optional<Link> link) {
+    return link.map(l -> l.record().number()).orElse(0L);
+  }
+
+  /** The record at the line, if there is one. It may have been drawn since the tip was read. */
+  private Optional<Link> line(View view) throws IOException {
+    Optional<Checkpoint> checkpoint = view.checkpoint();
+    if (checkpoint.isEmpty()) {
+      return Optional.empty();
     }
+    long number = checkpoint.get().number();
+    if (number == number(view.tip())) {
+      return view.tip();
+    }
+    Link line = chain.readKept(number);
+    ChainPlace.of(checkpoint.get())
+        .is(line.record(), line.digest(), chain.path(number), "the checkpoint");
+    return Optional.of(line);
   }
 
   /** The newest timestamp in the last of these buckets that has a message. */
@@ -209,79 +176,5 @@ public final class LogSurvey {
       }
     }
     return Optional.ofNullable(furthest);
-  }
-
-  /** What the segments hold, by their ends. They never change. */
-  private final class Totals {
-    private Floor expired = Floor.none(log.id());
-    private long counted;
-    private long lastRecord;
-
-    /** Buckets of each segment behind the checkpoint: gc has not retired them. */
-    private final TreeMap<Long, Long> buckets = new TreeMap<>();
-
-    /** The records before this one are retired. */
-    private long retired;
-
-    private long messages;
-    private long bytes;
-    private long newest = Long.MIN_VALUE;
-    private long to = Long.MIN_VALUE;
-
-    /** Adds those up to a number that were not counted yet. */
-    void countThrough(long number, View view) throws IOException {
-      long line = view.lastSegment();
-      if (view.checkpoint().isPresent() && view.firstRecord() != retired) {
-        retired = view.firstRecord();
-        buckets.headMap(line, true).clear();
-      }
-      var marks = new SegmentMarks(log, view.checkpoint());
-      new Segments(log).check(view, marks);
-      Floor floor = view.floor();
-      if (!floor.equals(expired)) { // begin again with what is kept
-        expired = floor;
-        counted = floor.segment();
-        buckets.clear();
-        lastRecord = floor.record();
-        messages = 0;
-        bytes = 0;
-        newest = Long.MIN_VALUE;
-        to = floor.to();
-      }
-      while (counted < number) {
-        try (SegmentReader segment = SegmentReader.open(log, counted + 1, marks)) {
-          long last = newestIn(segment);
-          newest = Math.max(newest, last);
-          messages += segment.trailer().messages();
-          bytes += segment.size();
-          lastRecord = segment.header().lastRecord();
-          to = segment.header().to();
-          counted++;
-          if (counted > line && segment.trailer().buckets() > 0) {
-            buckets.put(counted, segment.trailer().buckets());
-          }
-        }
-      }
-    }
-
-    long standing() {
-      return buckets.values().stream().mapToLong(Long::longValue).sum();
-    }
-  }
-
-  /** Reads the last block of messages; nothing else says when the last one was. */
-  private static long newestIn(SegmentReader segment) throws IOException {
-    SegmentIndex index = segment.index();
-    for (int i = index.size() - 1; i >= 0; i--) {
-      if (index.isMessages(i)) {
-        long last = index.time(i);
-        SegmentCursor cursor = segment.messages(last, Long.MAX_VALUE);
-        while (cursor.next()) {
-          last = cursor.timestamp();
-        }
-        return last;
-      }
-    }
-    return Long.MIN_VALUE;
   }
 }

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.audit.Finding.Severity;
 import dev.cinch.bag.format.HorizonRecord;
+import dev.cinch.bag.format.HorizonRecord.Sums;
 import dev.cinch.bag.format.NewerFormatException;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.Bucket;
@@ -344,6 +345,33 @@ class StoreVerifierTest {
     put(last, r.withKeys(0, TrustedKeys.NONE.digest()).encode());
     assertFalse(verify().intact());
     assertEquals("1 trusted keys, as before, or more", found.get(0).expected());
+    put(last, good);
+    assertTrue(verify().intact());
+  }
+
+  @Test
+  void findsARecordOfOtherSums() throws Exception {
+    fill();
+    removeSeals();
+    Path last = log.context().layout().record(2);
+    byte[] good = Files.readAllBytes(last);
+    HorizonRecord r = HorizonRecord.decode(good, last, log.context().bucketWidth());
+    Sums s = r.sums();
+    assertEquals(2, s.buckets());
+    Path first = log.context().layout().record(1);
+    Sums before = HorizonRecord.decode(Files.readAllBytes(first), first).sums();
+    for (Sums bad :
+        List.of(
+            new Sums(1, s.messages() - before.messages(), s.bytes() - before.bytes(), s.newest()),
+            new Sums(s.buckets() + 1, s.messages(), s.bytes(), s.newest()),
+            new Sums(s.buckets(), s.messages() - 1, s.bytes(), s.newest()),
+            new Sums(s.buckets(), s.messages(), s.bytes() + 1, s.newest()),
+            new Sums(s.buckets(), s.messages(), s.bytes(), s.newest() - 1))) {
+      put(last, r.withSums(bad).encode());
+      assertFalse(verify().intact(), bad.toString());
+      assertEquals(List.of(last), found.stream().map(Finding::path).toList());
+      assertEquals(s + ", as the record before and its locks say", found.get(0).expected());
+    }
     put(last, good);
     assertTrue(verify().intact());
   }

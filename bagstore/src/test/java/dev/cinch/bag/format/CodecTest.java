@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Ledger;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.format.HorizonRecord.Sums;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
@@ -58,27 +59,46 @@ class CodecTest {
     var buckets = List.of(new HorizonRecord.ClosedBucket(5_000_000_000L, "ab".repeat(32)));
     String keys = "ef".repeat(32);
     var record =
-        new HorizonRecord(ID, 7, -1, 9_000_000_000L, "cd".repeat(32), 2, keys, buckets, "m-1", 10);
+        new HorizonRecord(
+            ID,
+            7,
+            -1,
+            9_000_000_000L,
+            "cd".repeat(32),
+            2,
+            keys,
+            buckets,
+            new Sums(3, 5, 700, 8_999_999_999L),
+            "m-1",
+            10);
     assertEquals(record, HorizonRecord.decode(record.encode(), PATH));
     everyAlterationIsDamage(record.encode(), b -> HorizonRecord.decode(b, PATH));
   }
 
   @Test
   void aFileOfAnotherVersionIsRefusedWithTheVersionThatItHas() throws Exception {
-    var record = new HorizonRecord(ID, 7, -1, 9, "", 2, "ef".repeat(32), List.of(), "m-1", 10);
+    var record =
+        new HorizonRecord(ID, 7, -1, 9, "", 2, "ef".repeat(32), List.of(), Sums.NONE, "m-1", 10);
     String body = new String(record.encode(), StandardCharsets.UTF_8).split("\n", 2)[1];
-    assertEquals(record, HorizonRecord.decode(record(2, body), PATH));
+    assertEquals(record, HorizonRecord.decode(record(3, body), PATH));
     for (String bad :
-        new String[] {body.replace("keys", "key"), body.replace("efef\"", "EFEF\"")}) {
-      assertThrows(DamagedException.class, () -> HorizonRecord.decode(record(2, bad), PATH), bad);
+        new String[] {
+          body.replace("keys", "key"),
+          body.replace("efef\"", "EFEF\""),
+          body.replace("Messages\" : 0", "Messages\" : -1"),
+          body.replace("Buckets\" : 0", "Buckets\" : -1"),
+          body.replace("Bytes\" : 0", "Bytes\" : -1"),
+          body.replace("newest", "new")
+        }) {
+      assertThrows(DamagedException.class, () -> HorizonRecord.decode(record(3, bad), PATH), bad);
     }
-    refused(HorizonRecord::decode, record.encode(), "record 2 ", 0, "2");
-    refused(HorizonRecord::decode, record.encode(), "record 2 ", 1, "2");
-    refused(HorizonRecord::decode, record.encode(), "record 2 ", 3, "2");
-    var covered = new Checkpoint.Covered("ab".repeat(32), 5);
+    refused(HorizonRecord::decode, record.encode(), "record 3 ", 0, "3");
+    refused(HorizonRecord::decode, record.encode(), "record 3 ", 2, "3");
+    refused(HorizonRecord::decode, record.encode(), "record 3 ", 4, "3");
+    var covered = new Checkpoint.Covered("ab".repeat(32), 5, 600);
     byte[] checkpoint = new Checkpoint(ID, 7, 9, "ef".repeat(32), 1, List.of(covered)).encode();
-    refused(Checkpoint::decode, checkpoint, "checkpoint 3 ", 2, "3");
-    refused(Checkpoint::decode, checkpoint, "checkpoint 3 ", 4, "3");
+    refused(Checkpoint::decode, checkpoint, "checkpoint 4 ", 3, "4");
+    refused(Checkpoint::decode, checkpoint, "checkpoint 4 ", 5, "4");
   }
 
   private interface Reading {
@@ -89,7 +109,7 @@ class CodecTest {
       throws DamagedException {
     Object unused = by.decode(good, PATH);
     String text = new String(good, StandardCharsets.UTF_8);
-    String other = text.replaceFirst(now, now.replaceFirst("[23]", "" + version));
+    String other = text.replaceFirst(now, now.replaceFirst("[34]", "" + version));
     var e =
         assertThrows(
             DamagedException.class,
@@ -160,7 +180,7 @@ class CodecTest {
   void aDocumentWithAFieldTwiceOrMoreBehindItIsDamaged() throws Exception {
     String document =
         ("{\"log\":\"%s\",\"number\":5,\"to\":9,\"digest\":\"%s\",\"segment\":1,\"segments\":"
-                + "[{\"digest\":\"%<s\",\"messages\":3}]}")
+                + "[{\"digest\":\"%<s\",\"messages\":3,\"bytes\":4}]}")
             .formatted("00".repeat(Id.BYTES), "00".repeat(32));
     assertEquals(5, checkpoint(document).number());
     for (String bad :
@@ -173,7 +193,7 @@ class CodecTest {
 
   private static Checkpoint checkpoint(String document) throws DamagedException {
     byte[] body = document.getBytes(StandardCharsets.UTF_8);
-    String line = "cinch checkpoint 3 %d %s\n".formatted(body.length, Envelope.sha256(body));
+    String line = "cinch checkpoint 4 %d %s\n".formatted(body.length, Envelope.sha256(body));
     return Checkpoint.decode(
         (line + document).getBytes(StandardCharsets.UTF_8), Path.of("checkpoint"));
   }

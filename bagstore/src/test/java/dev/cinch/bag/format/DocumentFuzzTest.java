@@ -28,8 +28,8 @@ final class DocumentFuzzTest {
   }
 
   @FuzzTest
-  void record2(byte[] data) throws DamagedException {
-    check("record", 2, data, HorizonRecord::decode, HorizonRecord::encode);
+  void record3(byte[] data) throws DamagedException {
+    check("record", 3, data, HorizonRecord::decode, HorizonRecord::encode);
   }
 
   @FuzzTest

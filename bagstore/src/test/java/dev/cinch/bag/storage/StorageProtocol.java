@@ -102,7 +102,7 @@ abstract class StorageProtocol {
     assertEquals(List.of(), new Intents(open()).left(Freshness.CERTAIN));
     long messages = 0;
     for (ClosedBucket bucket : tip.record().buckets()) {
-      messages += new Locks(open()).readListed(bucket).messages();
+      messages += new Locks(open()).readListed(bucket).sums().messages();
     }
     assertEquals(20, messages);
     receipts.forEach(r -> assertInstanceOf(Receipt.Committed.class, r));
@@ -121,7 +121,7 @@ abstract class StorageProtocol {
         Receipt late = append(writer, "late");
         assertTrue(late.timestamp() > before.timestamp());
         Locks.Closed lock = new Locks(log).read(bucket).orElseThrow(); // the writer has closed it
-        assertEquals(late instanceof Receipt.Committed ? 2 : 1, lock.messages());
+        assertEquals(late instanceof Receipt.Committed ? 2 : 1, lock.sums().messages());
       }
       log.documents().removeQuietly(intent);
     }

@@ -117,7 +117,9 @@ class TrustedKeyFilesTest {
   /** For who goes by a record that counts so many. */
   private static CountingKeys counting(StoreContext store, int least) {
     String digest = TrustedKeys.of(ONE, TWO).first(least).digest();
-    var record = new HorizonRecord(new Id(1, 2), 1, 0, 1, "", least, digest, List.of(), "", 0);
+    var record =
+        new HorizonRecord(
+            new Id(1, 2), 1, 0, 1, "", least, digest, List.of(), HorizonRecord.Sums.NONE, "", 0);
     return new CountingKeys(store, Optional.of(record));
   }
 

@@ -8,7 +8,6 @@ import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
-import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.ServerOptions;
 import dev.cinch.cli.base.StoreOptions;
 import java.io.IOException;
@@ -95,15 +94,11 @@ public final class StatusCommand implements Callable<Integer> {
       throw new Misuse("--prometheus goes with neither --json nor --watch");
     }
     Store opened = store.open();
-    var progress = new Progress(io);
-    StoreReport.Looker looker =
-        new StoreReport.Looker(
-            opened, server.credentials.get(), late, n -> progress.show(n, " buckets counted"));
+    var looker = new StoreReport.Looker(opened, server.credentials.get(), late);
     try (Output out = io.output()) {
       while (true) {
         requireSame(opened);
         StoreReport report = looker.look(logs, !noServer, server.server);
-        progress.end();
         if (prometheus) {
           out.ifClosed(ExitCode.GOOD);
           StatusMetrics.print(opened, report, out);

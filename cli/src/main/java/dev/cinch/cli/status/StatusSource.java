@@ -51,7 +51,7 @@ public final class StatusSource implements Callable<String> {
     try {
       if (store == null || looker == null) {
         store = Objects.requireNonNull(StoreOptions.open(root, time));
-        looker = new StoreReport.Looker(store, credentials, StoreReport.LATE, n -> {});
+        looker = new StoreReport.Looker(store, credentials, StoreReport.LATE);
       }
       var bytes = new ByteArrayOutputStream();
       try (var out = new Output(bytes)) {

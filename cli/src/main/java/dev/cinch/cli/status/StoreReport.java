@@ -96,25 +96,23 @@ record StoreReport(
     return code;
   }
 
-  /** Looks again and again, each time only at what is new. Not thread-safe. */
+  /** Looks again and again. Not thread-safe. */
   static final class Looker {
     private static final Logger LOG = LoggerFactory.getLogger(Looker.class);
 
     private final Store store;
     private final LeaseServerLook servers;
     private final long late;
-    private final LogSurvey.Progress progress;
     private final Map<LogName, LogSurvey> surveys = new HashMap<>();
 
     /**
      * @param credentials shown to lease servers
      * @param late how long past the grace period a bucket may stay open
      */
-    Looker(Store store, Credentials credentials, Duration late, LogSurvey.Progress progress) {
+    Looker(Store store, Credentials credentials, Duration late) {
       this.store = store;
       this.servers = new LeaseServerLook(store, credentials);
       this.late = late.toNanos();
-      this.progress = progress;
     }
 
     /**
@@ -275,7 +273,7 @@ record StoreReport(
           survey = new LogSurvey(whole.get(0).context());
           surveys.put(name, survey);
         }
-        status = survey.look(progress);
+        status = survey.look();
       } catch (NotAStoreException e) {
         throw e;
       } catch (IOException e) {

@@ -146,7 +146,7 @@ class LostRecordsTest {
     String text = new String(bytes, StandardCharsets.ISO_8859_1);
     bytes[text.indexOf("three")] = 'T';
     ByteBuffer in = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
-    int index = (int) in.getLong(bytes.length - 36);
+    int index = (int) in.getLong(bytes.length - 44);
     int entry = index + 16;
     while (!text.startsWith("SEGM", entry)) {
       entry += 28;

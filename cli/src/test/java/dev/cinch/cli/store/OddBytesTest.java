@@ -182,8 +182,8 @@ class OddBytesTest {
 
   @Test
   void envelopesHaveOneForm() throws Exception {
-    Map<String, Edit> ofRecord = documents("record 2");
-    ofRecord.putAll(lines("record", 2));
+    Map<String, Edit> ofRecord = documents("record 3");
+    ofRecord.putAll(lines("record", 3));
     for (var edit : ofRecord.entrySet()) {
       damage("record: " + edit.getKey(), good, s -> s.record(edit.getValue()::of));
     }
@@ -201,8 +201,8 @@ class OddBytesTest {
 
   @Test
   void envelopesHaveALimit() throws Exception {
-    taken("a record of 4 MiB", good, s -> s.record(f -> padded("record 2", f, 1 << 22)));
-    damage("a longer record", good, s -> s.record(f -> padded("record 2", f, (1 << 22) + 1)));
+    taken("a record of 4 MiB", good, s -> s.record(f -> padded("record 3", f, 1 << 22)));
+    damage("a longer record", good, s -> s.record(f -> padded("record 3", f, (1 << 22) + 1)));
     taken("an identity of 64 KiB", good, s -> s.edit("identity", f -> padded("log 1", f, 1 << 16)));
     damage(
         "a longer identity", good, s -> s.edit("identity", f -> padded("log 1", f, (1 << 16) + 1)));
@@ -218,7 +218,7 @@ class OddBytesTest {
     damage(
         what,
         good,
-        s -> s.record(f -> envelope("record 2", replaced(body(f), pattern, by).getBytes(UTF_8))));
+        s -> s.record(f -> envelope("record 3", replaced(body(f), pattern, by).getBytes(UTF_8))));
   }
 
   @Test
