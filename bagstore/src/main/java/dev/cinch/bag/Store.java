@@ -325,7 +325,7 @@ public final class Store {
     Path file = layout.identity();
     return context
         .storage()
-        .read(file, MAX_SETTINGS, bytes -> Envelope.decode(LogLayout.IDENTITY_TYPE, bytes, file));
+        .read(file, MAX_SETTINGS, bytes -> Envelope.decode(StoreIdentity.OF_LOG, bytes, file));
   }
 
   /**
@@ -413,7 +413,7 @@ public final class Store {
               .put("log", Id.random(context.random()).toString())
               .put("name", name.value())
               .put("created", created);
-      byte[] identity = Envelope.encode(LogLayout.IDENTITY_TYPE, document);
+      byte[] identity = Envelope.encode(StoreIdentity.OF_LOG, document);
       boolean unused = context.storage().publish(layout.identity(), identity);
       return log(name);
     }

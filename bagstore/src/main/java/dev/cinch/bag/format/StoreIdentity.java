@@ -27,6 +27,9 @@ import java.util.regex.Pattern;
  */
 public record StoreIdentity(
     Id id, long created, StoreSettings settings, String firstKey, boolean backup) {
+  /** The type of the envelope that the identity of a log is. */
+  public static final String OF_LOG = "log";
+
   /** The longest {@code store.json} that is read, bytes. */
   public static final int MAX_BYTES = 1 << 16;
 

@@ -33,9 +33,6 @@ public record LogLayout(Path root, LogName name) {
   public static final Set<String> NAMES =
       Set.of("identity", "removed", "buckets", "horizon", "segments");
 
-  /** The type of the envelope that a log's identity is. */
-  public static final String IDENTITY_TYPE = "log";
-
   /** All that stands in {@link #horizon}. */
   public static final Set<String> HORIZON_NAMES = Set.of("records", "intents", "checkpoints");
 

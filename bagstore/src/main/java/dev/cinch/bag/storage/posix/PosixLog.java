@@ -58,7 +58,7 @@ public final class PosixLog implements LogStorage {
     Id now;
     try {
       byte[] bytes = fresh.readAllGrowing(file, StoreIdentity.MAX_BYTES);
-      now = Envelope.decode(LogLayout.IDENTITY_TYPE, bytes, file).id("log");
+      now = Envelope.decode(StoreIdentity.OF_LOG, bytes, file).id("log");
     } catch (NoSuchFileException e) {
       if (!store.isThere(layout.removed(), Freshness.PERMITTED)) {
         throw e;
