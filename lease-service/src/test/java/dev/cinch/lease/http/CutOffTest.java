@@ -221,7 +221,8 @@ final class CutOffTest {
   void whoWatchesANodeThatIsCutOffHearsSoAndThenWhatIsHeld() throws Exception {
     Grant before = acquire(1, "jobs/1");
     LeaseWatch watch = passing(() -> client(3).watch(List.of(), List.of("jobs/")));
-    assertEquals("HELD jobs/1", passing(() -> next(watch)));
+    String first = passing(() -> next(watch)); // the node may hear of it only now
+    assertTrue(Set.of("HELD jobs/1", "GRANTED jobs/1").contains(first), first);
     assertEquals("SYNCED", passing(() -> next(watch)));
     String last = watch.lastId();
     assertFalse(last.isEmpty());
