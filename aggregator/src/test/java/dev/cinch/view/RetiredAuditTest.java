@@ -195,6 +195,28 @@ class RetiredAuditTest extends LeaseAuditorTest {
     }
   }
 
+  /** What it settles can't be told, and the records beside it are looked at all the same. */
+  @Test
+  void goesOnBehindADamagedRecord() throws Exception {
+    for (long damaged = 1; damaged <= 2; damaged++) { // nobody knows how far it is without the last
+      Rig rig = rig(26);
+      Log log = open(rig);
+      List<String> all = seen(log).lines;
+      assertEquals(15, all.size());
+      Path record = log.context().layout().record(damaged);
+      byte[] bad = PosixStore.of(log.context().store().storage()).fresh().readAll(record, 1 << 20);
+      bad[bad.length / 2] ^= 4;
+      try (StoreFile out = rig.disk.view(0).overwrite(record)) {
+        out.write(ByteBuffer.wrap(bad));
+      }
+      Seen seen = seen(open(rig));
+      assertEquals(List.of(record), seen.damaged);
+      List<String> rest = new ArrayList<>(all);
+      rest.subList(5 * (int) (damaged - 1), 5 * (int) damaged).clear();
+      assertEquals(rest, seen.lines);
+    }
+  }
+
   private static void remove(Rig rig, Path path) throws IOException {
     var root = rig.disk.view(0);
     try {

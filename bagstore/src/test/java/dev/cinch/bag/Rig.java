@@ -63,7 +63,7 @@ public final class Rig {
 
   /** The same of objects that are put, got, listed and deleted. */
   public static StoreStorage objects(TimeSource time) {
-    return new ObjectStore(new ObjectStore.Objects(time, 1), NO_DISK, IDENTITY);
+    return new ObjectStore(new ObjectStore.Objects(time), NO_DISK, IDENTITY);
   }
 
   /** What a process opens of such a store. */

@@ -213,7 +213,7 @@ final class BucketVerifier {
                 new OpenFiles(1)) {
               @Override
               protected void witness(long offset, String fault) {
-                if (!fault.isEmpty()) {
+                if (!fault.isEmpty() && findings.size() < MOST_FINDINGS) {
                   String expected = "a witness that a trusted key signed";
                   findings.add(Finding.note(path, offset, expected, fault));
                 }

@@ -244,7 +244,12 @@ final class BucketSalvager {
     @Override
     public @Nullable Salvaged next() throws IOException {
       current = null;
-      boolean more = in.next();
+      boolean more = false;
+      try {
+        more = in.next();
+      } catch (IOException e) { // it was there when it was read first: the disk goes on decaying
+        left(Kind.DAMAGE, in.wholeTo(), limit, "can't be read: " + InWords.reason(e));
+      }
       for (; told < in.holes().size(); told++) {
         Hole hole = in.holes().get(told);
         left(Kind.DAMAGE, hole.from(), hole.to(), "no whole batch");
@@ -260,7 +265,7 @@ final class BucketSalvager {
     }
 
     private void left(Kind kind, long from, long to, String why) throws IOException {
-      sink.left(kind, in.path(), from, to - from, why);
+      sink.left(kind, in.path(), from, Math.max(0, to - from), why);
     }
 
     @Override

@@ -22,13 +22,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
-import java.util.Random;
 import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
  * A storage over whole objects that are put if absent, got, listed and deleted, with nothing to
- * append to or to rename, and whole seconds of time: what an object store offers. Every put and
- * deletion may be carried out twice, so their answers say nothing.
+ * append to or to rename, and whole seconds of time: what an object store offers. Requests that are
+ * carried out once more, later, are not simulated.
  *
  * <p>A batch is an object below the name of its data file. A bucket's mark is never deleted before
  * a checkpoint stands above it, and who finds none must ask intents and records.
@@ -48,11 +47,9 @@ public final class ObjectStore implements StoreStorage {
     private static final long SECOND = 1_000_000_000L;
     private final NavigableMap<String, Put> all = new ConcurrentSkipListMap<>();
     private final TimeSource time;
-    private final Random repeats;
 
-    public Objects(TimeSource time, long seed) {
+    public Objects(TimeSource time) {
       this.time = time;
-      this.repeats = new Random(seed);
     }
 
     /** In whole seconds, and so the middle of one: nobody's clock is further from it than half. */
@@ -92,22 +89,12 @@ public final class ObjectStore implements StoreStorage {
     void delete(Path name) {
       Put unused = all.remove(name.toString());
     }
-
-    /** Whether a request is carried out once more, as it seems to its sender. */
-    boolean repeats() {
-      synchronized (repeats) {
-        return repeats.nextInt(4) == 0;
-      }
-    }
   }
 
   /** Puts something; what is there afterwards is the truth. */
   private boolean put(Path name, byte[] bytes) throws IOException {
     boolean absent = !isThere(name);
     objects.put(name, bytes);
-    if (objects.repeats()) {
-      objects.put(name, bytes);
-    }
     return absent && Arrays.equals(objects.get(name), bytes);
   }
 
