@@ -4,6 +4,8 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.Promise;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -154,9 +156,19 @@ final class Gates {
    * system lets in and nobody accepts takes a request with it.
    */
   private static void stopListening(Channel accepting) {
-    Channel closed = accepting.close().awaitUninterruptibly().channel();
-    // The selector lets go of the socket at its next turn, which is over by then.
-    var turned = closed.eventLoop().schedule(() -> {}, 1, TimeUnit.MILLISECONDS);
+    turn(accepting); // the system may have let in somebody of whom the selector has not heard
+    turn(accepting.close().awaitUninterruptibly().channel()); // it lets go of the socket there
+  }
+
+  /** Waits until the channel's selector has looked once more. */
+  private static void turn(Channel channel) {
+    EventLoop loop = channel.eventLoop();
+    Promise<Void> turned = loop.newPromise();
+    // What a task schedules runs at a later turn, however long this one takes.
+    loop.execute(
+        () -> {
+          var unused = loop.schedule(() -> turned.setSuccess(null), 1, TimeUnit.MILLISECONDS);
+        });
     var unused = turned.awaitUninterruptibly();
   }
 
