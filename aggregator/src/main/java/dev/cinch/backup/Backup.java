@@ -12,6 +12,7 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
 import dev.cinch.bag.storage.LogStorage.Freshness;
@@ -181,7 +182,7 @@ public final class Backup {
               .formatted(there.root(), names.get(0)));
     }
     to.publish(there.nextSettings(), mine.encode());
-    for (Path directory : there.directories()) {
+    for (Name directory : there.directories()) {
       to.directory(directory);
     }
     return true;
@@ -245,7 +246,7 @@ public final class Backup {
   }
 
   /** Of ceilings these alone: what else instances leave there is for the original (rule L19). */
-  private List<String> serviceNames(Path place) throws IOException {
+  private List<String> serviceNames(Name place) throws IOException {
     return storage.listIfThere(place, Freshness.PERMITTED).stream()
         .filter(name -> !Names.isTemporary(name))
         .filter(name -> !place.equals(context.layout().ceilings()) || isCeiling(name))
@@ -256,14 +257,14 @@ public final class Backup {
     return CeilingName.ofFile(name).isPresent();
   }
 
-  private void files(Path from, Path place) throws IOException {
+  private void files(Name from, Name place) throws IOException {
     while (!copied(from, place)) {
       context.awaitCaches(from); // what stands in its place is in a later listing
     }
   }
 
   /** Whether all was copied that was listed: ceilings move on, however long this was paused. */
-  private boolean copied(Path from, Path place) throws IOException {
+  private boolean copied(Name from, Name place) throws IOException {
     boolean all = true;
     for (String name : serviceNames(from)) {
       if (!to.has(place.resolve(name))) {
@@ -291,7 +292,7 @@ public final class Backup {
     forget(from.ends(), there.ends());
   }
 
-  private void forget(Path from, Path place) throws IOException {
+  private void forget(Name from, Name place) throws IOException {
     files(from, place);
     List<String> names = to.names(place);
     Set<String> kept = new HashSet<>(serviceNames(from));
@@ -321,7 +322,7 @@ public final class Backup {
       LogLayout copy = there.log(log);
       to.publish(copy.removed(), removal.get().encode());
       to.remove(copy.identity());
-      for (Path place : List.of(copy.buckets(), copy.segments(), copy.horizon())) {
+      for (Name place : List.of(copy.buckets(), copy.segments(), copy.horizon())) {
         if (to.has(place)) {
           to.removeAll(place);
         }

@@ -9,9 +9,9 @@ import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.layout.BucketTree;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
-import java.nio.file.Path;
 
 /** Copies closed buckets: the lock of each, which holds its messages. Not thread-safe. */
 @CheckReturnValue
@@ -32,11 +32,11 @@ final class BucketBackup {
   }
 
   void copy(Bucket bucket, ClosedBucket listed) throws IOException {
-    Path copy = there.bucket(bucket);
+    Name copy = there.bucket(bucket);
     if (to.has(LogLayout.lock(copy))) {
       return;
     }
-    Path source = LogLayout.lock(log.layout().bucket(bucket));
+    Name source = LogLayout.lock(log.layout().bucket(bucket));
     String sha256;
     try (SegmentReader lock = locks.open(listed)) {
       sha256 = lock.sha256();
@@ -46,7 +46,7 @@ final class BucketBackup {
   }
 
   /** The bytes of a document of which something else says the digest. */
-  static byte[] document(LogContext log, Path document, int limit, String sha256)
+  static byte[] document(LogContext log, Name document, int limit, String sha256)
       throws IOException {
     return log.documents()
         .read(
@@ -79,7 +79,7 @@ final class BucketBackup {
                   }
 
                   @Override
-                  public void parent(Path directory, long end) throws IOException {
+                  public void parent(Name directory, long end) throws IOException {
                     if (end <= time) {
                       to.removeAll(directory);
                     }

@@ -9,6 +9,7 @@ import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.model.Stored;
@@ -20,7 +21,6 @@ import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
-import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -44,7 +44,7 @@ final class Destination {
   private final StoreLayout layout;
   private final StoreSettings settings;
   private final LongConsumer progress;
-  private final Set<Path> made = new HashSet<>();
+  private final Set<Name> made = new HashSet<>();
   private final ByteBuffer chunk = ByteBuffer.allocate(CHUNK);
   private long files;
   private long bytes;
@@ -85,58 +85,58 @@ final class Destination {
   }
 
   /** The names in a directory, but for temporary ones; none if it is not there. */
-  List<String> names(Path place) throws IOException {
+  List<String> names(Name place) throws IOException {
     try {
-      return fs.list(place).stream().filter(n -> !Names.isTemporary(n)).sorted().toList();
+      return fs.list(fs.path(place)).stream().filter(n -> !Names.isTemporary(n)).sorted().toList();
     } catch (NoSuchFileException | NotDirectoryException e) {
       return List.of();
     }
   }
 
-  boolean has(Path file) throws IOException {
+  boolean has(Name file) throws IOException {
     try {
-      FileStatus unused = fs.status(file);
+      FileStatus unused = fs.status(fs.path(file));
       return true;
     } catch (NoSuchFileException | NotDirectoryException e) {
       return false;
     }
   }
 
-  byte[] read(Path file, int limit) throws IOException {
-    return fresh.readAll(file, limit);
+  byte[] read(Name file, int limit) throws IOException {
+    return fresh.readAll(fs.path(file), limit);
   }
 
-  StoreFile open(Path file) throws IOException {
-    return fs.read(file);
+  StoreFile open(Name file) throws IOException {
+    return fs.read(fs.path(file));
   }
 
   /** Makes a directory and those above it; what an earlier run left half-made in it goes. */
-  void directory(Path directory) throws IOException {
+  void directory(Name directory) throws IOException {
     if (!made.add(directory)) {
       return;
     }
-    Path above = Fresh.parent(directory);
+    Name above = directory.parent();
     if (!directory.equals(layout.root())) {
       directory(above);
     }
-    if (fresh.ensureDirectory(directory, settings.directoryMode())) {
-      fs.forceDirectory(above);
+    if (fresh.ensureDirectory(fs.path(directory), settings.directoryMode())) {
+      fs.forceDirectory(fs.path(above));
       return;
     }
-    for (String name : fs.list(directory)) {
+    for (String name : fs.list(fs.path(directory))) {
       if (Names.isTemporary(name)) {
-        fresh.removeQuietly(directory.resolve(name));
+        fresh.removeQuietly(fs.path(directory.resolve(name)));
       }
     }
   }
 
   /** Writes a document unless it is there. */
-  void publish(Path file, byte[] content) throws IOException {
+  void publish(Name file, byte[] content) throws IOException {
     if (has(file)) {
       return;
     }
-    directory(Fresh.parent(file));
-    fresh.publish(file, content, mode(file));
+    directory(file.parent());
+    fresh.publish(fs.path(file), content, mode(file));
     written(content.length);
   }
 
@@ -145,14 +145,14 @@ final class Destination {
    *
    * @throws BackupRefusedException if another one is there
    */
-  void publishSame(Path file, byte[] content) throws IOException {
+  void publishSame(Name file, byte[] content) throws IOException {
     publish(file, content);
     if (!Arrays.equals(content, read(file, content.length + 1))) {
       throw new BackupRefusedException(file + " is another one in the store");
     }
   }
 
-  private int mode(Path file) {
+  private int mode(Name file) {
     boolean own = file.startsWith(layout.keys()) || file.startsWith(layout.service());
     return own ? settings.fileMode() & ~0022 : settings.fileMode();
   }
@@ -164,15 +164,15 @@ final class Destination {
   }
 
   /** Makes an empty file, unless it is there, and its name durable. */
-  void note(Path file) throws IOException {
-    directory(Fresh.parent(file));
+  void note(Name file) throws IOException {
+    directory(file.parent());
     try {
-      fs.create(file, mode(file)).close();
+      fs.create(fs.path(file), mode(file)).close();
       written(0);
     } catch (FileAlreadyExistsException e) {
       // Of an earlier run.
     }
-    fs.forceDirectory(Fresh.parent(file));
+    secure(file.parent());
   }
 
   /**
@@ -180,7 +180,7 @@ final class Destination {
    *
    * @param sha256 of all its bytes
    */
-  Path draft(Path place, StoreStorage from, Path document, String sha256) throws IOException {
+  Name draft(Name place, StoreStorage from, Name document, String sha256) throws IOException {
     try {
       return draft(place, from, document, sha256, Freshness.CACHED);
     } catch (DamagedException e) {
@@ -188,15 +188,15 @@ final class Destination {
     }
   }
 
-  private Path draft(
-      Path place, StoreStorage from, Path document, String sha256, Freshness freshness)
+  private Name draft(
+      Name place, StoreStorage from, Name document, String sha256, Freshness freshness)
       throws IOException {
     directory(place);
     MessageDigest digest = Sha256.digest();
-    Path file = fresh.temporary(place);
+    Name file = Name.of(fresh.temporary(fs.path(place)));
     long length;
     try (Stored in = from.open(document, freshness);
-        StoreFile out = fs.create(file, settings.fileMode())) {
+        StoreFile out = fs.create(fs.path(file), settings.fileMode())) {
       length = in.size();
       for (long at = 0; at < length; ) {
         chunk.clear().limit((int) Math.min(CHUNK, length - at));
@@ -215,53 +215,53 @@ final class Destination {
       remove(file);
       throw new DamagedException(document, 0, "SHA-256 " + sha256, found);
     }
-    fs.chmod(file, settings.closedFileMode());
+    fs.chmod(fs.path(file), settings.closedFileMode());
     written(length);
     return file;
   }
 
   /** Gives a draft its name, durably. */
-  void link(Path draft, Path file) throws IOException {
+  void link(Name draft, Name file) throws IOException {
     try {
-      fs.link(draft, file);
+      fs.link(fs.path(draft), fs.path(file));
     } catch (FileAlreadyExistsException e) {
       // Of an earlier run, and whole.
     }
-    fs.unlink(draft);
-    fs.forceDirectory(Fresh.parent(file));
+    fs.unlink(fs.path(draft));
+    secure(file.parent());
   }
 
-  StoreIdentity identity(Path file) throws IOException {
+  StoreIdentity identity(Name file) throws IOException {
     return StoreIdentity.decode(read(file, StoreIdentity.MAX_BYTES), file);
   }
 
-  void remove(Path file) throws IOException {
+  void remove(Name file) throws IOException {
     try {
-      fs.unlink(file);
+      fs.unlink(fs.path(file));
     } catch (NoSuchFileException e) {
       // Of an earlier run.
     }
   }
 
   /** Makes durable what was made or removed in a directory. */
-  void secure(Path directory) throws IOException {
-    fs.forceDirectory(directory);
+  void secure(Name directory) throws IOException {
+    fs.forceDirectory(fs.path(directory));
   }
 
   /** Removes a directory with all that is in it. */
-  void removeAll(Path directory) throws IOException {
-    List<String> names = fs.list(directory);
-    fs.chmod(directory, settings.directoryMode());
+  void removeAll(Name directory) throws IOException {
+    List<String> names = fs.list(fs.path(directory));
+    fs.chmod(fs.path(directory), settings.directoryMode());
     for (String name : names) {
-      Path each = directory.resolve(name);
+      Name each = directory.resolve(name);
       try {
         removeAll(each);
       } catch (NotDirectoryException | ForeignEntryException e) {
         remove(each);
       }
     }
-    fs.rmdir(directory);
+    fs.rmdir(fs.path(directory));
     made.remove(directory);
-    secure(Fresh.parent(directory));
+    secure(directory.parent());
   }
 }

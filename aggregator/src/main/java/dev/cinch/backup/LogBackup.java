@@ -18,11 +18,11 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.Id;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -77,7 +77,7 @@ final class LogBackup {
     byte[] identity =
         log.documents()
             .read(from.identity(), Envelope.MAX_SMALL_BYTES, Freshness.CERTAIN, bytes -> bytes);
-    for (Path place :
+    for (Name place :
         List.of(
             there.buckets(),
             there.records(),
@@ -142,12 +142,12 @@ final class LogBackup {
         record(next.get());
       }
     }
-    Map<Path, Path> drafts = new LinkedHashMap<>();
+    Map<Name, Name> drafts = new LinkedHashMap<>();
     boolean hole = (jump || floor.segment() > lastSegment()) && !first;
     long last = lastSegmentOf(number);
     for (long n = Math.max(floor.segment(), 0) + 1; n <= last; n++) {
       if (!segments.contains(n)) {
-        Path draft = segment(n);
+        Name draft = segment(n);
         if (hole) {
           drafts.put(draft, there.segment(n));
         } else {
@@ -155,7 +155,7 @@ final class LogBackup {
         }
       }
     }
-    for (Map.Entry<Path, Path> draft : drafts.entrySet()) {
+    for (Map.Entry<Name, Name> draft : drafts.entrySet()) {
       to.link(draft.getKey(), draft.getValue());
     }
     if (jump) {
@@ -205,7 +205,7 @@ final class LogBackup {
           there.record(have) + " is another one in the store: the two have different histories");
     }
     if (line > 0 && checkpoint.isPresent()) {
-      Path path = there.checkpoint(line);
+      Name path = there.checkpoint(line);
       Checkpoint mine = Checkpoint.decode(to.read(path, Checkpoint.MAX_BYTES), path);
       List<Checkpoint.Covered> its = checkpoint.get().segments();
       if (mine.segments().size() > its.size()
@@ -236,7 +236,7 @@ final class LogBackup {
     return last;
   }
 
-  private Path segment(long number) throws IOException {
+  private Name segment(long number) throws IOException {
     return to.draft(there.segments(), log.documents(), from.segment(number), checked(number));
   }
 
@@ -266,7 +266,7 @@ final class LogBackup {
 
   /** Removes what stands behind checkpoint and floor, and intents. */
   private void clean(Link tip) throws IOException {
-    var gone = new ArrayList<Path>();
+    var gone = new ArrayList<Name>();
     for (String name : to.names(there.intents())) {
       if (LogLayout.intentReach(name).orElse(Long.MAX_VALUE) <= tip.record().to()) {
         gone.add(there.intents().resolve(name));
@@ -284,7 +284,7 @@ final class LogBackup {
         gone.add(there.checkpoints().resolve(name));
       }
     }
-    for (Path file : gone) {
+    for (Name file : gone) {
       to.remove(file);
     }
     if (line > 0) {
@@ -295,7 +295,7 @@ final class LogBackup {
 
   private void records(long line) throws IOException {
     for (String group : to.names(there.records())) {
-      Path place = there.records().resolve(group);
+      Name place = there.records().resolve(group);
       List<String> names = to.names(place);
       for (String name : names) { // seals before records
         if (SealName.parse(name).filter(s -> s.number() < line).isPresent()) {

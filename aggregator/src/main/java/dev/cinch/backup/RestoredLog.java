@@ -19,18 +19,17 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableSet;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -62,9 +61,9 @@ public final class RestoredLog {
   /** How far the copy is whole. */
   private ChainPlace last = ChainPlace.START;
 
-  private final List<Path> damagedLocks = new ArrayList<>();
+  private final List<Name> damagedLocks = new ArrayList<>();
   private long removed;
-  private final Set<Path> places = new TreeSet<>();
+  private final Set<Name> places = new TreeSet<>();
   private @Nullable String why;
 
   /**
@@ -127,7 +126,7 @@ public final class RestoredLog {
     for (long number : records.descendingSet()) {
       go(number > last.number(), layout.record(number));
     }
-    for (Path lock : damagedLocks) {
+    for (Name lock : damagedLocks) {
       go(true, lock);
     }
     if (backup) {
@@ -138,13 +137,13 @@ public final class RestoredLog {
         go(true, layout.intents().resolve(name));
       }
     }
-    for (Path place : places) { // before anybody goes on: a power cut must not bring them back
+    for (Name place : places) { // before anybody goes on: a power cut must not bring them back
       storage.secure(place);
     }
     return new Mended(last.to(), removed, Optional.ofNullable(why));
   }
 
-  private List<String> names(Path place) throws IOException {
+  private List<String> names(Name place) throws IOException {
     return storage.listIfThere(place, Freshness.PERMITTED);
   }
 
@@ -170,10 +169,10 @@ public final class RestoredLog {
     why = why == null ? reason : why;
   }
 
-  private void go(boolean ahead, Path file) throws IOException {
+  private void go(boolean ahead, Name file) throws IOException {
     if (ahead && storage.remove(file)) {
       removed++;
-      places.add(Objects.requireNonNull(file.getParent()));
+      places.add(file.parent());
       tell(file + " is ahead of the rest");
     }
   }
@@ -268,13 +267,13 @@ public final class RestoredLog {
   }
 
   /** A backup has nothing behind its last record, but for what a run that was killed left. */
-  private void remove(Path bucket) throws IOException {
+  private void remove(Name bucket) throws IOException {
     for (String name : names(bucket)) {
       go(true, bucket.resolve(name));
     }
     storage.removePlace(bucket);
     places.remove(bucket);
-    places.add(Objects.requireNonNull(bucket.getParent()));
+    places.add(bucket.parent());
   }
 
   private List<Bucket> unsettled() throws IOException {
@@ -290,7 +289,7 @@ public final class RestoredLog {
       try {
         Optional<Closed> unused = locks.readIfListed(bucket);
       } catch (DamagedException e) {
-        Path directory = layout.bucket(bucket);
+        Name directory = layout.bucket(bucket);
         if (names(directory).stream().noneMatch(n -> DataFileName.parse(n).isPresent())) {
           throw new DamagedException(
               e.path(), e.offset(), e.expected(), e.actual() + "; salvage gets the messages out");

@@ -10,6 +10,7 @@ import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.storage.StoreStorage;
@@ -17,7 +18,6 @@ import dev.cinch.bag.storage.StoreStorage.Draft;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -238,7 +238,7 @@ public final class Aggregator {
   private Optional<Published> publish(long number, List<Link> records, long before)
       throws IOException {
     SegmentHeader header = header(number, records);
-    Path name = log.layout().segment(number);
+    Name name = log.layout().segment(number);
     StoreStorage storage = log.documents();
     try (Draft draft = storage.draft(log.layout().segments())) {
       var written = new SegmentOutput(draft);

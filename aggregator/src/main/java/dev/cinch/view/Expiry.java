@@ -13,13 +13,13 @@ import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
@@ -76,7 +76,7 @@ public final class Expiry {
    *
    * @param each told of every segment that would go
    */
-  public Plan plan(Consumer<Path> each) throws IOException {
+  public Plan plan(Consumer<Name> each) throws IOException {
     return go(each, false);
   }
 
@@ -87,7 +87,7 @@ public final class Expiry {
    * @throws DamagedException if segments, checkpoints or floors are damaged; nothing goes then
    */
   @CanIgnoreReturnValue
-  public Plan run(Consumer<Path> each) throws IOException {
+  public Plan run(Consumer<Name> each) throws IOException {
     return go(each, true);
   }
 
@@ -96,7 +96,7 @@ public final class Expiry {
    * builds a segment of that first, so that none is kept for being the last.
    */
   @CanIgnoreReturnValue
-  public Plan runThroughLast(Consumer<Path> each) throws IOException {
+  public Plan runThroughLast(Consumer<Name> each) throws IOException {
     Plan done = go(each, true);
     if (done.moves() || done.blocked().isEmpty() || !isLastRetired()) {
       return done;
@@ -119,11 +119,11 @@ public final class Expiry {
   }
 
   /** Once more where somebody else was faster, and what was looked at is gone. */
-  private Plan go(Consumer<Path> each, boolean really) throws IOException {
+  private Plan go(Consumer<Name> each, boolean really) throws IOException {
     return View.read(chain::line, view -> attempt(each, really, view));
   }
 
-  private Plan attempt(Consumer<Path> each, boolean really, View view) throws IOException {
+  private Plan attempt(Consumer<Name> each, boolean really, View view) throws IOException {
     segments.check(view, new SegmentMarks(log, view.checkpoint()));
     Floor floor = view.floor();
     long cutoff = log.store().now() - keepNanos;
@@ -171,7 +171,7 @@ public final class Expiry {
   }
 
   private void publish(Floor floor) throws IOException {
-    Path path = log.layout().floor(floor.segment());
+    Name path = log.layout().floor(floor.segment());
     // The checkpoint that covers a later segment must not be lost when these are gone.
     storage.secure(log.layout().checkpoints());
     log.storage().publish(path, floor.encode());
@@ -182,11 +182,11 @@ public final class Expiry {
   }
 
   private final class Gone {
-    private final Consumer<Path> each;
+    private final Consumer<Name> each;
     private long segments;
     private long bytes;
 
-    Gone(Consumer<Path> each) {
+    Gone(Consumer<Name> each) {
       this.each = each;
     }
 
@@ -194,7 +194,7 @@ public final class Expiry {
       List<String> names = storage.list(log.layout().segments(), Freshness.CERTAIN);
       for (String name : names.stream().sorted().toList()) {
         OptionalLong number = Numbered.parse(name);
-        Path path = log.layout().segments().resolve(name);
+        Name path = log.layout().segments().resolve(name);
         if (number.isPresent() && number.getAsLong() <= floor.segment()) {
           segment(path, really);
         }
@@ -208,14 +208,14 @@ public final class Expiry {
       }
       for (String name : storage.list(log.layout().checkpoints(), Freshness.CACHED)) {
         OptionalLong number = LogLayout.floorNumber(name);
-        Path path = log.layout().checkpoints().resolve(name);
+        Name path = log.layout().checkpoints().resolve(name);
         if (number.isPresent() && number.getAsLong() < floor.segment()) {
           boolean unused = storage.remove(path);
         }
       }
     }
 
-    private void segment(Path path, boolean really) throws IOException {
+    private void segment(Name path, boolean really) throws IOException {
       try {
         long size = storage.size(path);
         if (!really || storage.remove(path)) { // else somebody else was faster

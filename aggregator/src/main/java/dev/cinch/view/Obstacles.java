@@ -2,12 +2,12 @@ package dev.cinch.view;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.ForeignEntryException;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.view.RetireBlockedException.Kept;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -31,18 +31,18 @@ final class Obstacles {
    *
    * @param entry where the error does not say which
    */
-  void add(IOException why, Path entry) throws IOException {
-    Path at = entry;
+  void add(IOException why, Name entry) throws IOException {
+    Name at = entry;
     if (!(why instanceof ForeignEntryException)) {
       String file = why instanceof FileSystemException e ? e.getFile() : null;
-      Path failed = file == null ? entry : Path.of(file);
-      at = failed.getParent() == null ? failed : failed.getParent();
+      Name failed = file == null ? entry : new Name(file);
+      at = failed.parent().text().isEmpty() ? failed : failed.parent();
     }
     addPlace(why, at);
   }
 
   /** As {@link #add}, of a place that keeps what is in it. */
-  void addPlace(IOException why, Path at) throws IOException {
+  void addPlace(IOException why, Name at) throws IOException {
     if (kept.size() == MOST || kept.stream().anyMatch(k -> k.at().equals(at))) {
       others++;
       return;

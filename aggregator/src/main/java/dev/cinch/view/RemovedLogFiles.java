@@ -7,13 +7,13 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.OwnPaths;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -48,16 +48,14 @@ public final class RemovedLogFiles {
    * @throws RetireBlockedException if this user may not delete all of it; the rest was deleted, and
    *     counts as stale files there
    */
-  public long delete(LogName name, boolean really, Consumer<Path> each) throws IOException {
+  public long delete(LogName name, boolean really, Consumer<Name> each) throws IOException {
     var removals = new RemovedLogs(store);
     LogLayout log = store.layout().log(name);
     if (removals.find(name).isEmpty()) {
       return 0;
     }
     // Who removed it may have stopped before its identity went: until then it could be opened.
-    if (storage
-        .list(log.root(), Freshness.CACHED)
-        .contains(String.valueOf(log.identity().getFileName()))) {
+    if (storage.list(log.root(), Freshness.CACHED).contains(log.identity().last())) {
       if (really) {
         removals.finish(log);
       }
@@ -70,9 +68,9 @@ public final class RemovedLogFiles {
     long last = lastRecord(log);
     var sweep = new Sweep(really, each);
     for (String era : list(log.buckets())) {
-      Path eras = log.buckets().resolve(era);
+      Name eras = log.buckets().resolve(era);
       for (String group : list(eras)) {
-        Path groups = eras.resolve(group);
+        Name groups = eras.resolve(group);
         for (String bucket : list(groups)) {
           sweep.bucket(groups.resolve(bucket));
         }
@@ -83,7 +81,7 @@ public final class RemovedLogFiles {
     sweep.files(log.segments());
     sweep.files(log.checkpoints());
     for (String group : list(log.records())) {
-      Path groups = log.records().resolve(group);
+      Name groups = log.records().resolve(group);
       for (String file : list(groups)) {
         boolean kept =
             Numbered.parse(file).equals(OptionalLong.of(last))
@@ -108,34 +106,34 @@ public final class RemovedLogFiles {
     return last;
   }
 
-  private List<String> list(Path directory) throws IOException {
+  private List<String> list(Name directory) throws IOException {
     return storage.listIfThere(directory, Freshness.CACHED);
   }
 
   private final class Sweep {
     private final boolean really;
-    private final Consumer<Path> each;
+    private final Consumer<Name> each;
     private final Obstacles obstacles = new Obstacles(storage);
     private long files;
 
-    Sweep(boolean really, Consumer<Path> each) {
+    Sweep(boolean really, Consumer<Name> each) {
       this.really = really;
       this.each = each;
     }
 
-    void bucket(Path directory) throws IOException {
+    void bucket(Name directory) throws IOException {
       files(directory);
       directory(directory);
     }
 
-    void files(Path directory) throws IOException {
+    void files(Name directory) throws IOException {
       for (String name : list(directory)) {
         file(directory.resolve(name));
       }
     }
 
-    void file(Path file) throws IOException {
-      if (!OwnPaths.has(store.layout().root().relativize(file), false)) {
+    void file(Name file) throws IOException {
+      if (!OwnPaths.has(file.within(store.layout().root()), false)) {
         LOG.info("{}: stays: it is not Cinch's", file);
         return;
       }
@@ -150,7 +148,7 @@ public final class RemovedLogFiles {
     }
 
     /** Unless it holds what is not ours, or what a process has open. */
-    void directory(Path directory) {
+    void directory(Name directory) {
       if (really) {
         try {
           storage.removePlace(directory);

@@ -14,6 +14,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord.Sums;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.Segments;
@@ -22,7 +23,6 @@ import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -93,7 +93,7 @@ public final class Retention {
    *
    * @param each told of every bucket directory, record and stale file that would go
    */
-  public Plan plan(Consumer<Path> each) throws IOException {
+  public Plan plan(Consumer<Name> each) throws IOException {
     Optional<SegmentHeader> due = due();
     Optional<ChainPlace> line =
         due.isPresent() ? due.map(ChainPlace::of) : chain.checkpoint().map(ChainPlace::of);
@@ -101,7 +101,7 @@ public final class Retention {
     if (line.isPresent()) {
       retired.go(line.get());
     }
-    List<Path> stale = stale();
+    List<Name> stale = stale();
     stale.forEach(each);
     var plan = new Plan(line, due.isPresent(), retired.buckets(), retired.records(), stale.size());
     retired.obstacles().complain(plan);
@@ -127,7 +127,7 @@ public final class Retention {
    * @param each told of every bucket directory and record that went
    */
   @CanIgnoreReturnValue
-  public Plan run(Consumer<Path> each) throws IOException {
+  public Plan run(Consumer<Name> each) throws IOException {
     Optional<SegmentHeader> due = due();
     if (due.isPresent()) {
       publish(due.get());
@@ -142,9 +142,9 @@ public final class Retention {
     }
     new DataFileSweep(log)
         .all((bucket, e) -> retired.obstacles().add(e, log.layout().bucket(bucket)));
-    List<Path> stale = stale();
+    List<Name> stale = stale();
     long removed = 0;
-    for (Path file : stale) {
+    for (Name file : stale) {
       try {
         removed += storage.remove(file) ? 1 : 0;
       } catch (IOException e) {
@@ -263,7 +263,7 @@ public final class Retention {
     while (covered.size() < last) {
       try (SegmentReader segment = SegmentReader.open(log, covered.size() + 1L)) {
         SegmentHeader header = segment.header();
-        Path path = segment.path();
+        Name path = segment.path();
         if (header.firstRecord() != before + 1) {
           throw new DamagedException(
               path, 56, "record " + (before + 1) + " first", "" + header.firstRecord());
@@ -284,13 +284,13 @@ public final class Retention {
     }
   }
 
-  private List<Path> stale() throws IOException {
+  private List<Name> stale() throws IOException {
     long cutoff = log.store().now() - STALE_NANOS;
-    var stale = new ArrayList<Path>();
-    var checkpoints = new TreeMap<Long, Path>(Comparator.reverseOrder());
-    for (Path directory : List.of(log.layout().segments(), log.layout().checkpoints())) {
+    var stale = new ArrayList<Name>();
+    var checkpoints = new TreeMap<Long, Name>(Comparator.reverseOrder());
+    for (Name directory : List.of(log.layout().segments(), log.layout().checkpoints())) {
       for (String name : storage.list(directory, Freshness.CACHED)) {
-        Path file = directory.resolve(name);
+        Name file = directory.resolve(name);
         OptionalLong number = Numbered.parse(name);
         if (number.isPresent() && directory.equals(log.layout().checkpoints())) {
           checkpoints.put(number.getAsLong(), file);
@@ -300,7 +300,7 @@ public final class Retention {
       }
     }
     boolean behind = false; // one that has stood long enough for everyone to see it
-    for (Path checkpoint : checkpoints.values()) {
+    for (Name checkpoint : checkpoints.values()) {
       if (behind) {
         stale.add(checkpoint);
       }
@@ -309,7 +309,7 @@ public final class Retention {
     return stale;
   }
 
-  private boolean changedBefore(Path file, long time) throws IOException {
+  private boolean changedBefore(Name file, long time) throws IOException {
     try {
       return storage.changedAt(file) < time;
     } catch (NoSuchFileException e) {

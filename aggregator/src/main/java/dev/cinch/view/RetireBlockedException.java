@@ -3,11 +3,11 @@ package dev.cinch.view;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.model.InWords;
+import dev.cinch.bag.model.Name;
 import dev.cinch.view.Retention.Plan;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
-import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -29,7 +29,7 @@ public class RetireBlockedException extends IOException {
    * @param owner of that, as a number
    * @param why it stays; a {@link ForeignEntryException} if it is not ours (rule N7)
    */
-  public record Kept(Path at, int owner, IOException why) {
+  public record Kept(Name at, int owner, IOException why) {
     /** Whether its owner, or a superuser, could remove it. */
     public boolean isDenied() {
       return why instanceof AccessDeniedException

@@ -10,6 +10,7 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;
@@ -19,7 +20,6 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
@@ -38,7 +38,7 @@ final class RetiredTree {
 
   private final LogContext log;
   private final StoreStorage storage;
-  private final Consumer<Path> each;
+  private final Consumer<Name> each;
   private final boolean really;
   private final Obstacles obstacles;
   private long buckets;
@@ -48,7 +48,7 @@ final class RetiredTree {
    * @param each told of every bucket directory and record that goes
    * @param really false: changes nothing
    */
-  public RetiredTree(LogContext log, Consumer<Path> each, boolean really) {
+  public RetiredTree(LogContext log, Consumer<Name> each, boolean really) {
     this.log = log;
     this.storage = log.documents();
     this.each = each;
@@ -88,7 +88,7 @@ final class RetiredTree {
                   }
 
                   @Override
-                  public void parent(Path directory, long end) {
+                  public void parent(Name directory, long end) {
                     if (end <= line.to()) {
                       removeDirectory(directory);
                     }
@@ -121,7 +121,7 @@ final class RetiredTree {
                 });
   }
 
-  private void look(Path directory, boolean old, long since) throws IOException {
+  private void look(Name directory, boolean old, long since) throws IOException {
     try {
       if (storage.isKept(directory)) {
         obstacles.addPlace(new AccessDeniedException(directory.toString()), directory);
@@ -129,7 +129,7 @@ final class RetiredTree {
       }
       for (String name : names(directory)) {
         if (!LogLayout.MARKS.contains(name) && !isOurs(name)) {
-          Path file = directory.resolve(name);
+          Name file = directory.resolve(name);
           obstacles.add(ForeignEntryException.notOurs(file), file);
           return;
         }
@@ -143,7 +143,7 @@ final class RetiredTree {
   }
 
   /** Another gc may have removed a directory since its parent was listed. */
-  private List<String> names(Path directory) throws IOException {
+  private List<String> names(Name directory) throws IOException {
     try {
       return storage.list(directory, Freshness.CACHED);
     } catch (NoSuchFileException e) {
@@ -167,7 +167,7 @@ final class RetiredTree {
             .boxed()
             .toList();
     for (long group : groups) {
-      Path directory = log.layout().recordGroup(group);
+      Name directory = log.layout().recordGroup(group);
       List<String> names = names(directory);
       for (String name : names) {
         // Before any record goes: one that outlived it would say that the record is missing.
@@ -193,7 +193,7 @@ final class RetiredTree {
   }
 
   /** Whether it is gone, or would be. */
-  private boolean removeRecord(Path file) throws IOException {
+  private boolean removeRecord(Name file) throws IOException {
     try {
       return !really || remove(file);
     } catch (ForeignEntryException e) {
@@ -216,7 +216,7 @@ final class RetiredTree {
    * Rule R3: data files first, then the prelock, the lock last. A late writer may come back at any
    * time; what it makes again goes in the next run.
    */
-  private void retire(Path directory) throws IOException {
+  private void retire(Name directory) throws IOException {
     try {
       List<String> names;
       try {
@@ -232,7 +232,7 @@ final class RetiredTree {
       }
       boolean stays = false;
       for (String name : names) {
-        Path file = directory.resolve(name);
+        Name file = directory.resolve(name);
         if (!LogLayout.MARKS.contains(name)) {
           stays |= !removeOurs(file, name);
         }
@@ -263,7 +263,7 @@ final class RetiredTree {
    *
    * @param name as listed; empty: of a prelock or a lock
    */
-  private boolean removeOurs(Path file, String name) throws IOException {
+  private boolean removeOurs(Name file, String name) throws IOException {
     try {
       if (!name.isEmpty() && !isOurs(name)) {
         throw ForeignEntryException.notOurs(file);
@@ -287,12 +287,12 @@ final class RetiredTree {
 
   /** Whether it is gone; a file that was removed and is still open here stays until it is not. */
   @CanIgnoreReturnValue
-  private boolean remove(Path file) throws IOException {
+  private boolean remove(Name file) throws IOException {
     try {
       boolean unused = storage.remove(file); // or another run, or an earlier one, was here
       return true;
     } catch (FileSystemException e) {
-      if (!LogLayout.isHeldOpen(String.valueOf(file.getFileName()))) {
+      if (!LogLayout.isHeldOpen(file.last())) {
         throw e;
       }
       LOG.debug("{}: a process of this machine has it open: {}", file, e.toString());
@@ -301,7 +301,7 @@ final class RetiredTree {
   }
 
   /** A directory all of whose range is retired, and that is empty unless somebody is late. */
-  private void removeDirectory(Path directory) {
+  private void removeDirectory(Name directory) {
     if (really) {
       try {
         storage.removePlace(directory);

@@ -1,7 +1,7 @@
 package dev.cinch.view;
 
+import dev.cinch.bag.model.Name;
 import java.io.IOException;
-import java.nio.file.Path;
 
 /**
  * A published segment does not hold what the same records give here. One of the two machines reads
@@ -11,7 +11,7 @@ import java.nio.file.Path;
 public class SegmentsDifferException extends IOException {
   private static final long serialVersionUID = 1;
 
-  SegmentsDifferException(Path segment, String published, String computed) {
+  SegmentsDifferException(Name segment, String published, String computed) {
     super(
         "%s differs from what the same records give here: published %s, computed %s; retire nothing, and verify the buckets and this machine"
             .formatted(segment, published, computed));

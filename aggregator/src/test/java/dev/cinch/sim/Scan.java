@@ -1,12 +1,12 @@
 package dev.cinch.sim;
 
 import dev.cinch.bag.model.Message;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.sim.History.Attempt;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -62,7 +62,7 @@ final class Scan implements MessageSink, LogReader.Objection {
   }
 
   @Override
-  public void ignored(Message m, Path file, String why) {
+  public void ignored(Message m, Name file, String why) {
     Attempt a = history.find(m.payload());
     boolean unleased = a != null && a.leases.isEmpty() && plan.leases() == Leases.REQUIRED;
     if (!unleased) {

@@ -53,7 +53,7 @@ class AggregatorTest {
   }
 
   private static boolean isSegmentLink(Log log, FaultyFs.Op op) {
-    return op.kind() == Kind.LINK && op.path().startsWith(log.context().layout().segments());
+    return op.kind() == Kind.LINK && op.path().startsWith(log.context().layout().segments().path());
   }
 
   /** Runs something once, just before this log's first segment is linked. */
@@ -249,7 +249,7 @@ class AggregatorTest {
       header = segment.header();
       bucket = segment.bucket(segment.index().time(0)).orElseThrow();
     }
-    Path name = other.context().layout().segment(1);
+    Path name = other.context().layout().segment(1).path();
     Lines.forget(other, 1);
     // Whole by its checksums, and without the messages.
     var bytes = new ByteArrayOutputStream();
@@ -315,7 +315,8 @@ class AggregatorTest {
         List.of(Kind.READ, Kind.READ_UNCACHED, Kind.GET, Kind.CLOSE, Kind.STATUS, Kind.LIST);
     LogLayout layout = log.context().layout();
     for (FaultyFs.Op op : faulty.trace()) {
-      assertTrue(!op.path().startsWith(layout.buckets()) || reading.contains(op.kind()), "" + op);
+      assertTrue(
+          !op.path().startsWith(layout.buckets().path()) || reading.contains(op.kind()), "" + op);
     }
   }
 }

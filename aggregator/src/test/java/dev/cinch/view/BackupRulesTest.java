@@ -253,15 +253,15 @@ class BackupRulesTest {
     Since.WRITES.happens(rig);
     var fs = new FaultyFs(fs(rig));
     var layout = new StoreLayout(rig.root);
-    Path records = layout.log(Rig.JOBS).records();
+    Path records = layout.log(Rig.JOBS).records().path();
     if (retired) { // all up to the record that was read
       fs.beforeFirst(
-          op -> op.kind() == Kind.LIST && op.path().equals(layout.ceilings()),
+          op -> op.kind() == Kind.LIST && op.path().equals(layout.ceilings().path()),
           () -> Since.RETIRED.happens(rig));
     }
     Object unused = new Backup(Store.open(rig.root, here(rig, fs)), fs, COPY, n -> {}).run();
     List<FaultyFs.Op> trace = fs.trace();
-    Path copied = new StoreLayout(COPY).log(Rig.JOBS).records();
+    Path copied = new StoreLayout(COPY).log(Rig.JOBS).records().path();
     int end = 0;
     while (!(trace.get(end).kind() == Kind.LINK && trace.get(end).path().startsWith(copied))) {
       end++;
@@ -272,7 +272,7 @@ class BackupRulesTest {
     }
     assertTrue(
         trace.subList(read, end).stream()
-            .anyMatch(op -> op.kind() == Kind.LIST && op.path().equals(layout.ceilings())));
+            .anyMatch(op -> op.kind() == Kind.LIST && op.path().equals(layout.ceilings().path())));
   }
 
   /** An instance of a lease server, which has published a ceiling. */
@@ -298,7 +298,7 @@ class BackupRulesTest {
     Since.WRITES.happens(rig);
     StoreInstances service = service(rig);
     var fs = new FaultyFs(fs(rig));
-    Path ceilings = new StoreLayout(rig.root).ceilings();
+    Path ceilings = new StoreLayout(rig.root).ceilings().path();
     fs.beforeFirst(
         op -> op.kind() == Kind.READ_UNCACHED && ceilings.equals(op.path().getParent()),
         () -> {
@@ -309,13 +309,13 @@ class BackupRulesTest {
             throw new IOException("Stale file handle");
           }
         });
-    Path records = new StoreLayout(COPY).log(Rig.JOBS).records();
+    Path records = new StoreLayout(COPY).log(Rig.JOBS).records().path();
     fs.arm(1, Fault.CRASH_AFTER, op -> op.kind() == Kind.LINK && op.path().startsWith(records));
     assertThrows(
         FaultyFs.Crash.class,
         () -> new Backup(Store.open(rig.root, here(rig, fs)), fs, COPY, n -> {}).run());
     assertTrue(
-        fs(rig).list(new StoreLayout(COPY).ceilings()).stream()
+        fs(rig).list(new StoreLayout(COPY).ceilings().path()).stream()
             .anyMatch(name -> name.startsWith("0000000001-104.")));
   }
 
@@ -413,7 +413,7 @@ class BackupRulesTest {
     Backup.Result unused = backup(rig, fs(rig));
     Log log = open(rig, rig.root);
     for (long number = 3; number <= 4; number++) {
-      for (Path file : Retiring.files(log, log.context().layout().recordGroup(0))) {
+      for (Path file : Retiring.files(log, log.context().layout().recordGroup(0).path())) {
         if (String.valueOf(file.getFileName()).startsWith("000000000" + number)) {
           fs(rig).unlink(file);
         }
@@ -447,9 +447,9 @@ class BackupRulesTest {
     refused(rig, rig.root, taken, "holds other files (notes.txt)");
     refused(rig, COPY, Path.of("/new"), "is a backup itself");
     var copy = new StoreLayout(COPY);
-    killed(rig, Kind.LINK, copy.nextSettings());
+    killed(rig, Kind.LINK, copy.nextSettings().path());
     refused(rig, rig.root, COPY, "was not restored to the end");
-    killed(rig, Kind.UNLINK, copy.settings());
+    killed(rig, Kind.UNLINK, copy.settings().path());
     refused(rig, rig.root, COPY, "or was not restored to the end");
     Object unused = Restoration.restore(COPY, here(rig, fs(rig)));
     refused(rig, rig.root, COPY, "is a store, or a backup that was restored");
@@ -458,11 +458,11 @@ class BackupRulesTest {
   @Test
   void h10_anotherRecordAnotherCheckpointAndAnotherLogAreRefused() throws Exception {
     Rig rig = rig(Since.WRITES);
-    Path record = new StoreLayout(COPY).log(Rig.JOBS).record(2);
+    Path record = new StoreLayout(COPY).log(Rig.JOBS).record(2).path();
     alter(rig, record);
     refused(rig, rig.root, COPY, record + " is another one in the store");
     Rig other = rig(Since.WRITES);
-    Path identity = new StoreLayout(COPY).log(Rig.JOBS).identity();
+    Path identity = new StoreLayout(COPY).log(Rig.JOBS).identity().path();
     alter(other, identity);
     refused(other, other.root, COPY, identity + " is another one in the store");
     Rig retired = rig(Since.EXPIRED);
@@ -472,7 +472,7 @@ class BackupRulesTest {
     covered.set(
         0, new Checkpoint.Covered(c.digest(), covered.get(0).messages(), covered.get(0).bytes()));
     var altered = new Checkpoint(c.log(), c.number(), c.to(), c.digest(), c.segment(), covered);
-    retired.disk.put(log.checkpoint(c.number()), 0, altered.encode());
+    retired.disk.put(log.checkpoint(c.number()).path(), 0, altered.encode());
     Since.RETIRED.happens(retired);
     refused(retired, retired.root, COPY, "names other segments than the store's");
   }
@@ -488,7 +488,7 @@ class BackupRulesTest {
         Retiring.aggregate(rig);
       }
       Backup.Result done = backup(rig, fs(rig));
-      Path checkpoints = new StoreLayout(rig.root).log(Rig.JOBS).checkpoints();
+      Path checkpoints = new StoreLayout(rig.root).log(Rig.JOBS).checkpoints().path();
       var fs = new FaultyFs(fs(rig));
       var left = new AtomicInteger(k);
       fs.beforeFirst(
@@ -530,19 +530,19 @@ class BackupRulesTest {
   void h10_aCeilingStaysUntilThereIsALaterOneAndLastWordsAreNotCopied() throws Exception {
     Rig rig = rig(Since.WRITES);
     StoreInstances service = service(rig);
-    Path ceilings = new StoreLayout(rig.root).ceilings();
+    Path ceilings = new StoreLayout(rig.root).ceilings().path();
     String words = "0000000001+5-" + "ab".repeat(32) + ".cd";
     fs(rig).create(ceilings.resolve(words), 0644).close();
     Backup.Result first = backup(rig, fs(rig));
-    List<String> copied = fs(rig).list(new StoreLayout(COPY).ceilings());
+    List<String> copied = fs(rig).list(new StoreLayout(COPY).ceilings().path());
     assertEquals(1, copied.size(), copied.toString());
     fs(rig).unlink(ceilings.resolve(copied.get(0)));
     assertTrue(first.files() > 0);
     first = backup(rig, fs(rig));
-    assertEquals(copied, fs(rig).list(new StoreLayout(COPY).ceilings()));
+    assertEquals(copied, fs(rig).list(new StoreLayout(COPY).ceilings().path()));
     assertTrue(service.publishCeiling(101));
     first = backup(rig, fs(rig));
-    assertEquals(1, fs(rig).list(new StoreLayout(COPY).ceilings()).size());
+    assertEquals(1, fs(rig).list(new StoreLayout(COPY).ceilings().path()).size());
     // And one of an earlier instance, once a later one covers it.
     StoreInstances lower = next(rig);
     assertTrue(lower.publishCeiling(99));
@@ -550,12 +550,12 @@ class BackupRulesTest {
         .filter(name -> name.startsWith("0000000001-"))
         .forEach(name -> remove(rig, ceilings.resolve(name)));
     first = backup(rig, fs(rig));
-    assertEquals(2, fs(rig).list(new StoreLayout(COPY).ceilings()).size());
+    assertEquals(2, fs(rig).list(new StoreLayout(COPY).ceilings().path()).size());
     assertTrue(lower.publishCeiling(101));
     first = backup(rig, fs(rig));
     assertEquals(
         List.of("0000000002-101.", "0000000002-99."),
-        fs(rig).list(new StoreLayout(COPY).ceilings()).stream()
+        fs(rig).list(new StoreLayout(COPY).ceilings().path()).stream()
             .map(name -> name.substring(0, name.indexOf('.') + 1))
             .sorted()
             .toList());
@@ -583,7 +583,7 @@ class BackupRulesTest {
     assertInstanceOf(Receipt.Committed.class, append(log, "open"));
     Object unused = backup(rig, fs(rig));
     Log copy = open(rig, COPY);
-    List<Path> files = Retiring.files(copy, copy.context().layout().buckets());
+    List<Path> files = Retiring.files(copy, copy.context().layout().buckets().path());
     assertEquals(
         Set.of("lock", "prelock"),
         files.stream().map(f -> f.getFileName().toString()).collect(Collectors.toSet()));
@@ -604,7 +604,7 @@ class BackupRulesTest {
       Retiring.aggregate(rig);
       Log log = open(rig, rig.root);
       Path broken =
-          Retiring.files(log, log.context().layout().root()).stream()
+          Retiring.files(log, log.context().layout().root().path()).stream()
               .filter(f -> f.toString().contains("/" + directory + "/"))
               .filter(f -> f.toString().matches(".*(/lock|/[0-9]{10})"))
               .findFirst()
@@ -627,7 +627,7 @@ class BackupRulesTest {
     unused = new RemovedLogs(log.context().store()).bury(log.context());
     unused = backup(rig, fs(rig));
     assertThrows(dev.cinch.bag.LogRemovedException.class, () -> open(rig, COPY));
-    Path identity = new StoreLayout(COPY).log(Rig.JOBS).identity();
+    Path identity = new StoreLayout(COPY).log(Rig.JOBS).identity().path();
     assertThrows(NoSuchFileException.class, () -> fs(rig).status(identity));
     assertEquals(List.of(), damage(rig, COPY));
     assertEquals(0, backup(rig, fs(rig)).files());

@@ -123,7 +123,7 @@ class BrokenChainTest {
     HorizonChain chain = new HorizonChain(log.context());
     long width = log.context().bucketWidth();
     for (long number = 1; number <= 4; number++) {
-      Path path = log.context().layout().record(number);
+      Path path = log.context().layout().record(number).path();
       HorizonRecord good = chain.read(number).record();
       for (Map.Entry<String, UnaryOperator<HorizonRecord>> edit : edits(width).entrySet()) {
         put(rig, path, edit.getValue().apply(good).encode());
@@ -141,14 +141,17 @@ class BrokenChainTest {
     aggregate(rig);
     Log log = open(rig);
     HorizonRecord good = new HorizonChain(log.context()).read(2).record();
-    put(rig, log.context().layout().record(2), good.withRange(good.from(), good.to() + 1).encode());
+    put(
+        rig,
+        log.context().layout().record(2).path(),
+        good.withRange(good.from(), good.to() + 1).encode());
     var gc = new Retention(log, Duration.ZERO);
     assertThrows(DamagedException.class, () -> gc.run().records());
-    put(rig, log.context().layout().record(2), good.withBuckets(List.of()).encode());
+    put(rig, log.context().layout().record(2).path(), good.withBuckets(List.of()).encode());
     assertThrows(DamagedException.class, () -> gc.run().records());
-    put(rig, log.context().layout().record(2), good.withSums(Sums.NONE).encode());
+    put(rig, log.context().layout().record(2).path(), good.withSums(Sums.NONE).encode());
     assertThrows(DamagedException.class, () -> gc.run().records());
-    put(rig, log.context().layout().record(2), good.encode());
+    put(rig, log.context().layout().record(2).path(), good.encode());
     assertEquals(2, gc.run().records());
   }
 
@@ -161,7 +164,7 @@ class BrokenChainTest {
     List<String> expected = Lines.settled(log);
     for (long number = 1; number <= 5; number++) {
       HorizonRecord good = chain.read(number).record();
-      put(rig, log.context().layout().record(number), good.withBuckets(List.of()).encode());
+      put(rig, log.context().layout().record(number).path(), good.withBuckets(List.of()).encode());
       for (long other = 1; other <= 5; other++) {
         if (other != number) {
           HorizonRecord r = chain.read(other).record();
@@ -178,7 +181,7 @@ class BrokenChainTest {
               () -> Lines.settled(log, good.to() - log.context().bucketWidth(), good.to()));
         }
       }
-      put(rig, log.context().layout().record(number), good.encode());
+      put(rig, log.context().layout().record(number).path(), good.encode());
     }
     assertEquals(expected, Lines.settled(log));
   }
@@ -191,7 +194,7 @@ class BrokenChainTest {
     fs.clearTrace();
     List<String> unused = Lines.settled(log);
     for (long number = 1; number <= 7; number++) {
-      Path record = log.context().layout().record(number);
+      Path record = log.context().layout().record(number).path();
       assertEquals(
           1,
           fs.trace().stream()
@@ -207,7 +210,7 @@ class BrokenChainTest {
       Rig rig = rig(4 + vanish, 3);
       LogLayout layout = open(rig).context().layout();
       for (long number = 3; number > 3 - vanish; number--) {
-        root(rig).unlink(layout.record(number));
+        root(rig).unlink(layout.record(number).path());
       }
       allRefuse(rig, "the last " + vanish);
       // And no closer links another one in its place.
@@ -228,9 +231,9 @@ class BrokenChainTest {
         Lines.write(rig, 3, 3);
       }
       Log log = open(rig);
-      Path line = log.context().layout().record(4);
+      Path line = log.context().layout().record(4).path();
       Link good = new HorizonChain(log.context()).read(4);
-      root(rig).unlink(log.context().layout().recordSeal(4, good.digest()));
+      root(rig).unlink(log.context().layout().recordSeal(4, good.digest()).path());
       put(rig, line, good.record().withBuckets(List.of()).encode());
       lineIsMissed(rig, more);
       root(rig).unlink(line);
@@ -273,10 +276,10 @@ class BrokenChainTest {
             switch (how) {
               case 0 -> put(rig, chain3(log), third.withBuckets(List.of()).encode());
               case 1 -> root(rig).unlink(chain3(log));
-              case 2 -> root(rig).unlink(log.context().layout().record(4));
+              case 2 -> root(rig).unlink(log.context().layout().record(4).path());
               default -> {
                 rig.settle(open(rig));
-                put(rig, log.context().layout().record(2), new byte[10]);
+                put(rig, log.context().layout().record(2).path(), new byte[10]);
               }
             }
           });
@@ -297,9 +300,9 @@ class BrokenChainTest {
       HorizonChain chain = new HorizonChain(open(rig).context());
       for (long number = 3; number > 3 - vanish; number--) {
         Link link = chain.read(number);
-        removed.put(layout.record(number), link.record().encode());
-        root(rig).unlink(layout.recordSeal(number, link.digest()));
-        root(rig).unlink(layout.record(number));
+        removed.put(layout.record(number).path(), link.record().encode());
+        root(rig).unlink(layout.recordSeal(number, link.digest()).path());
+        root(rig).unlink(layout.record(number).path());
       }
       assertEquals(1, damage(rig).size(), damage(rig)::toString);
       assertTrue(damage(rig).get(0).contains("/lock "), damage(rig)::toString);
@@ -307,7 +310,7 @@ class BrokenChainTest {
       assertThrows(DamagedException.class, () -> live.read());
       assertThrows(DamagedException.class, () -> rig.settle(open(rig)));
       assertThrows(DamagedException.class, () -> rig.settle(open(rig)), "still so");
-      assertEquals(List.of(), root(rig).list(layout.intents()), "that left none");
+      assertEquals(List.of(), root(rig).list(layout.intents().path()), "that left none");
       anAppendFails(rig);
       for (Map.Entry<Path, byte[]> r : removed.entrySet()) {
         PosixStore.of(open(rig).context().store().storage())
@@ -325,7 +328,7 @@ class BrokenChainTest {
     Log log = rig.open(fs);
     LogWriter writer = log.writer(Durability.SYNC);
     fs.beforeFirst(
-        op -> op.kind() == Kind.LIST && op.path().equals(log.context().layout().intents()),
+        op -> op.kind() == Kind.LIST && op.path().equals(log.context().layout().intents().path()),
         () -> {
           throw new IOException("no answer");
         });
@@ -355,6 +358,6 @@ class BrokenChainTest {
   }
 
   private static Path chain3(Log log) {
-    return log.context().layout().record(3);
+    return log.context().layout().record(3).path();
   }
 }

@@ -25,6 +25,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.Share;
 import java.io.IOException;
@@ -103,7 +104,8 @@ class CheckedUnderwayTest {
               long unused =
                   StoreVerifier.verify(rig.root, rig.environment(fs, rig.time), seen).files();
               assertEquals(List.of(), seen.damage);
-              followed[0] += seen.files.contains(open(rig).context().layout().segment(7)) ? 1 : 0;
+              followed[0] +=
+                  seen.files.contains(open(rig).context().layout().segment(7).path()) ? 1 : 0;
             });
     assertTrue(operations > 80, "operations: " + operations);
     // Segments are listed, and then compared with what they were made of, last of all.
@@ -149,7 +151,7 @@ class CheckedUnderwayTest {
       var fs = new StaleListFs(rig.disk.view(Rig.BOB));
       for (int i = 0; i < listed.size(); i++) {
         if ((known & 1 << i) != 0) {
-          assertFalse(fs.list(listed.get(i)).isEmpty());
+          assertFalse(fs.list(listed.get(i).path()).isEmpty());
         }
       }
       retire(rig);
@@ -169,19 +171,22 @@ class CheckedUnderwayTest {
       rig.settle(log);
     }
     var fs = new StaleListFs(rig.disk.view(Rig.BOB));
-    int known = fs.list(layout.recordGroup(0)).size();
+    int known = fs.list(layout.recordGroup(0).path()).size();
     for (int i = 0; i < 4; i++) {
       rig.settle(log);
     }
     // Each with its seal.
     assertEquals(
         known + 6,
-        PosixStore.of(log.context().store().storage()).fs().list(layout.recordGroup(0)).size());
+        PosixStore.of(log.context().store().storage())
+            .fs()
+            .list(layout.recordGroup(0).path())
+            .size());
     var seen = new Seen();
     VerifySummary summary = StoreVerifier.verify(rig.root, rig.environment(fs, rig.time), seen);
     assertEquals(List.of(), seen.damage);
     assertEquals(1001, summary.records());
-    assertTrue(seen.files.contains(layout.record(999)));
+    assertTrue(seen.files.contains(layout.record(999).path()));
   }
 
   /** A listing of many pieces began before two segments were published, and ended after. */
@@ -189,16 +194,16 @@ class CheckedUnderwayTest {
   void n2_verifyFindsTheSegmentThatALongListingLacks() throws Exception {
     Rig rig = store(1);
     LogLayout layout = open(rig).context().layout();
-    var listed = new ArrayList<>(rig.disk.view(Rig.BOB).list(layout.segments()));
+    var listed = new ArrayList<>(rig.disk.view(Rig.BOB).list(layout.segments().path()));
     assertEquals(4, listed.size());
-    String lacking = String.valueOf(layout.segment(2).getFileName());
+    String lacking = layout.segment(2).last();
     assertTrue(listed.removeIf(name -> name.startsWith(lacking)));
-    var fs = new OldListingFs(rig.disk.view(Rig.BOB), layout.segments(), listed);
+    var fs = new OldListingFs(rig.disk.view(Rig.BOB), layout.segments().path(), listed);
     var seen = new Seen();
     long unused = StoreVerifier.verify(rig.root, rig.environment(fs, rig.time), seen).files();
     assertEquals(List.of(), seen.damage);
-    assertTrue(seen.files.contains(layout.segment(2)));
-    rig.disk.view(0).unlink(layout.segment(2));
+    assertTrue(seen.files.contains(layout.segment(2).path()));
+    rig.disk.view(0).unlink(layout.segment(2).path());
     var lost = new Seen();
     unused = StoreVerifier.verify(rig.root, rig.environment(fs, rig.time), lost).files();
     assertFalse(lost.damage.isEmpty());
@@ -209,8 +214,8 @@ class CheckedUnderwayTest {
   void verifyTakesALogThatIsBeingMadeForWhatItIs() throws Exception {
     Rig rig = rig(1, 1);
     LogLayout layout = new StoreLayout(rig.root).log(new LogName("new"));
-    for (Path directory : List.of(layout.root(), layout.horizon(), layout.records())) {
-      rig.disk.view(Rig.ALICE).mkdir(directory, 02775);
+    for (Name directory : List.of(layout.root(), layout.horizon(), layout.records())) {
+      rig.disk.view(Rig.ALICE).mkdir(directory.path(), 02775);
       var seen = new Seen();
       VerifySummary summary =
           StoreVerifier.verify(rig.root, rig.environment(rig.disk.view(Rig.BOB), rig.time), seen);
@@ -230,9 +235,9 @@ class CheckedUnderwayTest {
     Lines.write(rig, 5, 5);
     LogLayout layout = open(rig).context().layout();
     StoreFs fs = rig.disk.view(0);
-    fs.unlink(layout.segment(2));
-    fs.create(layout.segment(2), 0664).close();
-    fs.unlink(layout.record(5));
+    fs.unlink(layout.segment(2).path());
+    fs.create(layout.segment(2).path(), 0664).close();
+    fs.unlink(layout.record(5).path());
     var seen = new Seen();
     long damage = StoreVerifier.verify(rig.root, rig.environment(fs, rig.time), seen).damage();
     assertEquals(damage, seen.damage.size());
@@ -252,8 +257,8 @@ class CheckedUnderwayTest {
     }
 
     @Override
-    public void progress(Path file, VerifySummary soFar) {
-      files.add(file);
+    public void progress(Name file, VerifySummary soFar) {
+      files.add(file.path());
     }
   }
 

@@ -90,7 +90,7 @@ class ExpiredUnderwayTest {
     Rig rig = store(1);
     var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
     Log log = rig.open(faulty);
-    Path segments = log.context().layout().segments();
+    Path segments = log.context().layout().segments().path();
     faulty.arm(
         1,
         FaultyFs.Fault.ERROR_BEFORE,
@@ -237,8 +237,8 @@ class ExpiredUnderwayTest {
     Rig rig = store(1);
     var fs = new StaleListFs(rig.disk.view(Rig.BOB));
     Log log = rig.open(fs);
-    assertTrue(fs.list(log.context().layout().checkpoints()).size() > 0);
-    assertTrue(fs.list(log.context().layout().segments()).size() > 0);
+    assertTrue(fs.list(log.context().layout().checkpoints().path()).size() > 0);
+    assertTrue(fs.list(log.context().layout().segments().path()).size() > 0);
     expire(rig, false);
     assertEquals(Lines.settled(open(rig)), Lines.settled(log));
     assertEquals(List.of(), damage(rig, fs));
@@ -269,13 +269,13 @@ class ExpiredUnderwayTest {
             String name = String.valueOf(op.path().getFileName());
             boolean goes =
                 op.kind() == FaultyFs.Kind.UNLINK
-                    && log.context().layout().segments().equals(in)
+                    && log.context().layout().segments().path().equals(in)
                     && !name.startsWith("tmp-");
             boolean comes = op.kind() == FaultyFs.Kind.LINK && name.startsWith("floor-");
             assertTrue(forced[0] || (!goes && !comes), "" + op);
             forced[0] |=
                 op.kind() == FaultyFs.Kind.FORCE_DIRECTORY
-                    && op.path().equals(log.context().layout().checkpoints());
+                    && op.path().equals(log.context().layout().checkpoints().path());
           });
       new Expiry(log, HOUR).run(path -> {});
     }

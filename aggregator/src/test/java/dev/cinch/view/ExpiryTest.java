@@ -27,7 +27,9 @@ import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Message;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoredMessage;
 import dev.cinch.bag.read.ExpiredException;
 import dev.cinch.bag.read.LogReader;
@@ -88,9 +90,8 @@ class ExpiryTest {
   private static List<String> salvage(Rig rig) throws IOException {
     var found = new ArrayList<String>();
     Salvage.run(
-        rig.disk.view(Rig.ALICE),
-        rig.root,
-        Rig.JOBS,
+        PosixStore.unread(rig.disk.view(Rig.ALICE), rig.root),
+        new StoreLayout(rig.root).log(Rig.JOBS),
         new SalvageSink() {
           @Override
           public void message(Salvaged m) {
@@ -98,7 +99,7 @@ class ExpiryTest {
           }
 
           @Override
-          public void left(SalvageSink.Kind kind, Path path, long offset, long length, String why) {
+          public void left(SalvageSink.Kind kind, Name path, long offset, long length, String why) {
             found.add("left " + path + ": " + why);
           }
         });
@@ -108,7 +109,7 @@ class ExpiryTest {
   private static List<String> segments(Log log) throws IOException {
     return PosixStore.of(log.context().store().storage())
         .fs()
-        .list(log.context().layout().segments())
+        .list(log.context().layout().segments().path())
         .stream()
         .filter(n -> n.length() == 10)
         .sorted()
@@ -162,7 +163,7 @@ class ExpiryTest {
         0,
         PosixStore.of(log.context().store().storage())
             .fs()
-            .list(log.context().layout().checkpoints())
+            .list(log.context().layout().checkpoints().path())
             .stream()
             .filter(n -> n.startsWith("floor"))
             .count());
@@ -200,11 +201,11 @@ class ExpiryTest {
   void aPlanChangesNothing() throws Exception {
     Rig rig = retired(4, 3);
     Log log = open(rig);
-    List<Path> before = files(log, log.context().layout().root());
-    var named = new ArrayList<Path>();
+    List<Path> before = files(log, log.context().layout().root().path());
+    var named = new ArrayList<Name>();
     Expiry.Plan plan = new Expiry(log, HOUR).plan(named::add);
     assertEquals(2, named.size());
-    assertEquals(before, files(log, log.context().layout().root()));
+    assertEquals(before, files(log, log.context().layout().root().path()));
     assertEquals(plan, expire(log));
   }
 
@@ -217,13 +218,13 @@ class ExpiryTest {
     faulty.before(
         op -> {
           Path in = op.path().getParent();
-          if (op.kind() == Kind.UNLINK && log.context().layout().segments().equals(in)) {
+          if (op.kind() == Kind.UNLINK && log.context().layout().segments().path().equals(in)) {
             boolean temporary = op.path().getFileName().toString().startsWith("tmp-");
             assertTrue(forced[0] || temporary, "" + op);
           }
           forced[0] |=
               op.kind() == Kind.FORCE_DIRECTORY
-                  && op.path().equals(log.context().layout().checkpoints())
+                  && op.path().equals(log.context().layout().checkpoints().path())
                   && faulty.trace().stream().anyMatch(o -> o.is(Kind.LINK, "floor-0000000002"));
         });
     assertEquals(2, expire(log).segments());
@@ -312,7 +313,7 @@ class ExpiryTest {
     var all =
         new LogReader.Objection() {
           @Override
-          public void ignored(Message message, Path file, String why) {}
+          public void ignored(Message message, Name file, String why) {}
 
           @Override
           public boolean needsAll() {
@@ -343,7 +344,8 @@ class ExpiryTest {
       faulty.before(
           op -> {
             boolean first =
-                op.kind() == Kind.READ && op.path().equals(slow.context().layout().segment(1));
+                op.kind() == Kind.READ
+                    && op.path().equals(slow.context().layout().segment(1).path());
             if (first && ++opened[0] == at) {
               Log others = open(rig);
               new Aggregator(others, new Aggregator.Limits(1, Long.MAX_VALUE)).run();
@@ -401,7 +403,7 @@ class ExpiryTest {
     Floor f = new HorizonChain(log.context()).floor();
     assertEquals(3, f.segment());
     assertEquals(plan.before(), f.to());
-    Path path = log.context().layout().floor(3);
+    Path path = log.context().layout().floor(3).path();
     for (Floor bad :
         List.of(
             new Floor(f.log(), 3, f.to() - 1, 3, f.messages(), f.bytes()),
@@ -422,7 +424,7 @@ class ExpiryTest {
     replace(log, path, f.encode());
     assertEquals(all.subList(3 * MESSAGES, all.size()), Lines.settled(log));
     assertEquals(List.of(), verify(rig));
-    Path beyond = log.context().layout().floor(4);
+    Path beyond = log.context().layout().floor(4).path();
     try (StoreFile out = PosixStore.of(log.context().store().storage()).fs().create(beyond, 0664)) {
       out.write(
           ByteBuffer.wrap(

@@ -42,11 +42,11 @@ class IdleRetentionTest {
   }
 
   private static List<Path> records(Log log) throws IOException {
-    return named(files(log, log.context().layout().records()));
+    return named(files(log, log.context().layout().records().path()));
   }
 
   private static List<Path> segments(Log log) throws IOException {
-    return named(files(log, log.context().layout().segments()));
+    return named(files(log, log.context().layout().segments().path()));
   }
 
   /** Without seals. */
@@ -80,12 +80,12 @@ class IdleRetentionTest {
     days(rig, 20);
     assertEquals(
         1,
-        files(log, log.context().layout().buckets()).stream()
+        files(log, log.context().layout().buckets().path()).stream()
             .filter(f -> f.endsWith("lock"))
             .count());
     assertTrue(records(log).size() > 15 * 48);
     days(rig, 20);
-    assertEquals(List.of(), files(log, log.context().layout().buckets()));
+    assertEquals(List.of(), files(log, log.context().layout().buckets().path()));
     int most = Aggregator.EMPTY_RECORDS + 48;
     assertTrue(records(log).size() <= most, records(log).size() + " records");
     assertEquals(5, Lines.settled(log).size());

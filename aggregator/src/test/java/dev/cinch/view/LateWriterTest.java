@@ -163,7 +163,7 @@ class LateWriterTest {
     List<String> again =
         PosixStore.of(second.context().store().storage())
             .fs()
-            .list(first.context().layout().bucket(bucket));
+            .list(first.context().layout().bucket(bucket).path());
     assertEquals(2, again.size(), again.toString());
     Log log = rig.open(rig.disk.view(Rig.BOB));
     assertEquals(1, Lines.settled(log).size());

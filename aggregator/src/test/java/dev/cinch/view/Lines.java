@@ -93,6 +93,6 @@ final class Lines {
   static void forget(Log log, long number) throws IOException {
     PosixStore.of(log.context().store().storage())
         .fs()
-        .unlink(log.context().layout().segment(number));
+        .unlink(log.context().layout().segment(number).path());
   }
 }

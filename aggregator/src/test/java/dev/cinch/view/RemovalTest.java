@@ -22,6 +22,7 @@ import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.RemovedLogs;
@@ -242,11 +243,11 @@ class RemovalTest {
     assertEquals(0, deleting.delete(Rig.JOBS, true, p -> {}));
     assertEquals(all, Lines.settled(log)); // who reads it now finishes
     rig.time.advanceMs(Duration.ofDays(2).toMillis());
-    Path root = log.context().layout().root();
-    Path foreign = log.context().layout().segments().resolve("notes.txt");
+    Path root = log.context().layout().root().path();
+    Path foreign = log.context().layout().segments().resolve("notes.txt").path();
     PosixStore.of(store.context().storage()).fs().create(foreign, 0600).close();
     List<Path> before = files(log, root);
-    var named = new ArrayList<Path>();
+    var named = new ArrayList<Name>();
     long count = deleting.delete(Rig.JOBS, false, named::add);
     assertEquals(count, named.size());
     assertEquals(before, files(log, root));

@@ -192,7 +192,7 @@ class RestoredLogTest {
   }
 
   private static Path file(Log log, String end) throws IOException {
-    return Retiring.files(log, log.context().layout().buckets()).stream()
+    return Retiring.files(log, log.context().layout().buckets().path()).stream()
         .filter(f -> f.toString().endsWith(end))
         .findFirst()
         .orElseThrow();
@@ -228,11 +228,11 @@ class RestoredLogTest {
     rig.disk.view(0).unlink(file(log, ".log"));
     Path lock = file(log, "/lock");
     rig.disk.truncate(lock, rig.disk.content(lock).length - 1);
-    List<Path> before = Retiring.files(log, log.context().layout().root());
+    List<Path> before = Retiring.files(log, log.context().layout().root().path());
     var e = assertThrows(DamagedException.class, () -> new RestoredLog(log).mend());
     String line = String.valueOf(e.getMessage());
     assertTrue(line.startsWith(lock + "") && line.contains("salvage gets"), line);
-    assertEquals(before, Retiring.files(log, log.context().layout().root()));
+    assertEquals(before, Retiring.files(log, log.context().layout().root().path()));
   }
 
   private static void copy(Rig rig, String... pieces) throws IOException {

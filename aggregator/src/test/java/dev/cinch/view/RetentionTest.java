@@ -25,6 +25,7 @@ import dev.cinch.bag.fs.FaultyFs.Op;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.Altered;
@@ -49,7 +50,7 @@ class RetentionTest {
   private static List<Long> checkpoints(Log log) throws IOException {
     return PosixStore.of(log.context().store().storage())
         .fs()
-        .list(log.context().layout().checkpoints())
+        .list(log.context().layout().checkpoints().path())
         .stream()
         .map(Long::valueOf)
         .sorted()
@@ -57,7 +58,7 @@ class RetentionTest {
   }
 
   private static List<Path> inBuckets(Log log) throws IOException {
-    return files(log, log.context().layout().buckets());
+    return files(log, log.context().layout().buckets().path());
   }
 
   private static String name(Op op) {
@@ -98,7 +99,7 @@ class RetentionTest {
     Checkpoint c = new HorizonChain(log.context()).checkpoint().orElseThrow();
     assertEquals(2, c.segment());
     StoreFs root = rig.disk.view(0);
-    Path name = log.context().layout().checkpoint(c.number());
+    Path name = log.context().layout().checkpoint(c.number()).path();
     root.unlink(name);
     try (StoreFile out = root.create(name, 0664)) {
       var less = Altered.with(c, "segment", 1, "segments", c.segments().subList(0, 1));
@@ -129,15 +130,15 @@ class RetentionTest {
     Rig rig = rig(3, 3);
     aggregate(rig);
     Log log = open(rig);
-    List<Path> before = files(log, log.context().layout().root());
+    List<Path> before = files(log, log.context().layout().root().path());
     rig.time.advanceMs(7_200_000);
-    var named = new ArrayList<Path>();
+    var named = new ArrayList<Name>();
     Retention.Plan plan = new Retention(log, HOUR).plan(named::add);
     assertTrue(plan.publishes());
     assertEquals(3, plan.buckets());
     assertEquals(2, plan.records());
     assertEquals(5, named.size());
-    assertEquals(before, files(log, log.context().layout().root()));
+    assertEquals(before, files(log, log.context().layout().root().path()));
     assertEquals(plan, new Retention(log, HOUR).run());
     assertEquals(0, new Retention(log, HOUR).run().buckets());
   }
@@ -147,7 +148,7 @@ class RetentionTest {
     Rig rig = rig(4, 2);
     aggregate(rig);
     Log log = open(rig);
-    Path segment = log.context().layout().segment(2);
+    Path segment = log.context().layout().segment(2).path();
     byte[] bytes = PosixStore.of(log.context().store().storage()).fresh().readAll(segment, 1 << 20);
     bytes[bytes.length / 2] ^= 4;
     try (StoreFile out = rig.disk.view(0).overwrite(segment)) {
@@ -165,7 +166,7 @@ class RetentionTest {
     Rig rig = rig(5, 1);
     aggregate(rig);
     Log log = open(rig);
-    Path name = log.context().layout().segment(1);
+    Path name = log.context().layout().segment(1).path();
     SegmentHeader header;
     try (SegmentReader segment = SegmentReader.open(log.context(), 1)) {
       header = segment.header();
@@ -199,12 +200,12 @@ class RetentionTest {
         op -> {
           boolean removes = op.kind() == Kind.UNLINK || op.kind() == Kind.RMDIR;
           boolean matters =
-              op.path().startsWith(layout.buckets())
-                  || op.path().startsWith(layout.records()) && !Names.isTemporary(name(op));
+              op.path().startsWith(layout.buckets().path())
+                  || op.path().startsWith(layout.records().path()) && !Names.isTemporary(name(op));
           if (removes && matters) {
             assertTrue(published[0], "" + op);
           }
-          if (op.kind() == Kind.FORCE_DIRECTORY && op.path().equals(layout.checkpoints())) {
+          if (op.kind() == Kind.FORCE_DIRECTORY && op.path().equals(layout.checkpoints().path())) {
             published[0] = true; // forced, and not only linked
           }
         });
@@ -215,8 +216,8 @@ class RetentionTest {
     // It and later ones stay, with their seals.
     HorizonChain.Link fourth = new HorizonChain(log.context()).freshTip().orElseThrow();
     assertEquals(
-        List.of(layout.record(4), layout.recordSeal(4, fourth.digest())),
-        files(log, layout.records()).stream().sorted().toList());
+        List.of(layout.record(4).path(), layout.recordSeal(4, fourth.digest()).path()),
+        files(log, layout.records().path()).stream().sorted().toList());
   }
 
   /** Its maker may have stopped between linking it and forcing its name. */
@@ -365,7 +366,7 @@ class RetentionTest {
     rig.time.advanceMs(7_200_000);
     var faulty = new FaultyFs(rig.disk.view(Rig.ALICE));
     Log log = rig.open(faulty);
-    Path group = log.context().layout().recordGroup(0);
+    Path group = log.context().layout().recordGroup(0).path();
     Path held = group.resolve(".nfs000000000a1b2c3d00000001");
     rig.disk.view(0).create(held, 0644).close();
     boolean[] open = busy(faulty, held);
@@ -386,7 +387,7 @@ class RetentionTest {
     rig.time.advanceMs(7_200_000);
     var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
     Log bob = rig.open(faulty);
-    Path buckets = bob.context().layout().buckets();
+    Path buckets = bob.context().layout().buckets().path();
     faulty.beforeFirst(
         op -> op.kind() == Kind.STATUS && op.path().startsWith(buckets),
         () -> assertEquals(2, new Retention(open(rig), HOUR).run().buckets()));
@@ -427,7 +428,7 @@ class RetentionTest {
   void staleTemporaryFilesGo() throws Exception {
     Rig rig = rig(13, 1);
     Log log = open(rig);
-    Path left = log.context().layout().segments().resolve("tmp-left");
+    Path left = log.context().layout().segments().resolve("tmp-left").path();
     PosixStore.of(log.context().store().storage()).fs().create(left, 0644).close();
     assertEquals(0, new Retention(log, HOUR).run().stale());
     rig.time.advanceMs(Duration.ofDays(2).toMillis());

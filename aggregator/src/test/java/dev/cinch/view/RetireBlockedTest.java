@@ -19,6 +19,7 @@ import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import java.nio.file.FileSystemException;
@@ -30,12 +31,12 @@ import org.junit.jupiter.api.Test;
 /** Several users of one store: who retires what, and what is told of what stays. */
 class RetireBlockedTest {
   private static List<Path> inBuckets(Log log) throws Exception {
-    return files(log, log.context().layout().buckets());
+    return files(log, log.context().layout().buckets().path());
   }
 
   private static List<Path> buckets(Log log) throws Exception {
     List<Bucket> all = log.context().buckets().known(Long.MIN_VALUE, Long.MAX_VALUE);
-    return all.stream().map(b -> log.context().layout().bucket(b)).toList();
+    return all.stream().map(b -> log.context().layout().bucket(b).path()).toList();
   }
 
   /** As versions did that closed directories: Alice made it, and alone may give it its mode. */
@@ -86,7 +87,7 @@ class RetireBlockedTest {
     assertTrue(message.contains("(and 1 more)"), message);
     assertEquals(1, e.done().buckets());
     assertEquals(2, e.done().records());
-    assertEquals(buckets(bob), e.kept().stream().map(RetireBlockedException.Kept::at).toList());
+    assertEquals(buckets(bob), e.kept().stream().map(k -> k.at().path()).toList());
     assertEquals(expected, Lines.settled(bob));
     for (int user : List.of(Rig.ALICE, Rig.BOB, 0)) {
       Log log = rig.open(rig.disk.view(user));
@@ -130,11 +131,12 @@ class RetireBlockedTest {
     Log bob = rig.open(fs);
     List<String> expected = Lines.settled(bob);
     var e = assertThrows(RetireBlockedException.class, () -> new Retention(bob, HOUR).run());
-    assertEquals(List.of(kept), e.kept().stream().map(RetireBlockedException.Kept::at).toList());
+    assertEquals(List.of(kept), e.kept().stream().map(k -> k.at().path()).toList());
     assertTrue(e.kept().get(0).isDenied());
     assertEquals(2, e.done().buckets());
     assertEquals(List.of(kept), buckets(bob));
-    assertTrue(inBuckets(bob).contains(LogLayout.lock(kept))); // which goes last (rule R3)
+    assertTrue(
+        inBuckets(bob).contains(LogLayout.lock(Name.of(kept)).path())); // which goes last (rule R3)
     assertEquals(expected, Lines.settled(bob));
   }
 
@@ -151,7 +153,7 @@ class RetireBlockedTest {
     var fs = new FaultyFs(rig.disk.view(Rig.BOB));
     fs.before(
         op -> {
-          if (op.kind() == Kind.UNLINK && op.path().startsWith(layout.horizon())) {
+          if (op.kind() == Kind.UNLINK && op.path().startsWith(layout.horizon().path())) {
             throw new FileSystemException(op.path().toString(), null, "Operation not permitted");
           }
         });
@@ -160,7 +162,7 @@ class RetireBlockedTest {
     assertTrue(first.done().buckets() > 0);
     rig.time.advanceMs(Duration.ofDays(2).toMillis()); // the checkpoint before is to go, too
     var e = assertThrows(RetireBlockedException.class, () -> new Retention(bob, HOUR).run());
-    List<Path> places = e.kept().stream().map(RetireBlockedException.Kept::at).sorted().toList();
+    List<Name> places = e.kept().stream().map(RetireBlockedException.Kept::at).sorted().toList();
     assertEquals(List.of(layout.checkpoints(), layout.recordGroup(0)), places);
     assertTrue(e.others() > 0);
   }
@@ -174,8 +176,8 @@ class RetireBlockedTest {
     Log log = open(rig);
     assertThrows(RetireBlockedException.class, () -> new Retention(log, HOUR).run());
     var told = new Retention(log, HOUR).blocked().orElseThrow();
-    assertEquals(foreign, ((DamagedException) told.kept().get(0).why()).path());
-    assertEquals(foreign, told.kept().get(0).at());
+    assertEquals(Name.of(foreign), ((DamagedException) told.kept().get(0).why()).path());
+    assertEquals(Name.of(foreign), told.kept().get(0).at());
     assertFalse(told.kept().get(0).isDenied());
   }
 
@@ -194,7 +196,7 @@ class RetireBlockedTest {
     assertTrue(new Retention(log, HOUR).blocked().isEmpty());
     rig.time.advanceMs(Duration.ofDays(2).toMillis());
     var told = new Retention(log, HOUR).blocked().orElseThrow();
-    assertEquals(again, told.kept().get(0).at());
+    assertEquals(Name.of(again), told.kept().get(0).at());
     assertEquals(1, new Retention(log, HOUR).run().buckets());
     assertTrue(new Retention(log, HOUR).blocked().isEmpty());
   }

@@ -77,7 +77,7 @@ class RetiredAuditTest extends LeaseAuditorTest {
 
     @Override
     public void damaged(DamagedException e) {
-      damaged.add(e.path());
+      damaged.add(e.path().path());
     }
   }
 
@@ -177,7 +177,7 @@ class RetiredAuditTest extends LeaseAuditorTest {
     List<String> all = seen(open(rig)).lines;
     assertEquals(3, retire(rig).buckets());
     Log log = open(rig);
-    Path first = log.context().layout().segment(1);
+    Path first = log.context().layout().segment(1).path();
     byte[] good = PosixStore.of(log.context().store().storage()).fresh().readAll(first, 1 << 20);
     for (int at : new int[] {20, good.length / 2, good.length - 1}) {
       byte[] bad = good.clone();
@@ -203,7 +203,7 @@ class RetiredAuditTest extends LeaseAuditorTest {
       Log log = open(rig);
       List<String> all = seen(log).lines;
       assertEquals(15, all.size());
-      Path record = log.context().layout().record(damaged);
+      Path record = log.context().layout().record(damaged).path();
       byte[] bad = PosixStore.of(log.context().store().storage()).fresh().readAll(record, 1 << 20);
       bad[bad.length / 2] ^= 4;
       try (StoreFile out = rig.disk.view(0).overwrite(record)) {
@@ -238,8 +238,8 @@ class RetiredAuditTest extends LeaseAuditorTest {
     for (String era :
         PosixStore.of(log.context().store().storage())
             .fs()
-            .list(log.context().layout().buckets())) {
-      remove(rig, log.context().layout().buckets().resolve(era));
+            .list(log.context().layout().buckets().path())) {
+      remove(rig, log.context().layout().buckets().resolve(era).path());
     }
     Seen seen = seen(log);
     assertEquals(List.of(), seen.lines);

@@ -124,7 +124,7 @@ class RetiredUnderwayTest {
         op -> {
           if (!slept[0]
               && op.kind() == Kind.LINK
-              && op.path().equals(sleeper.context().layout().record(3))) {
+              && op.path().equals(sleeper.context().layout().record(3).path())) {
             slept[0] = true;
             advance(log, tip + width);
             advance(log, tip + 2 * width);
@@ -152,7 +152,7 @@ class RetiredUnderwayTest {
     var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
     Log slow = rig.open(faulty);
     faulty.beforeFirst(
-        op -> op.kind() == Kind.GET && op.path().equals(slow.context().layout().record(3)),
+        op -> op.kind() == Kind.GET && op.path().equals(slow.context().layout().record(3).path()),
         () -> {
           advance(log, tip + 2 * width);
           aggregate(rig);
@@ -232,7 +232,7 @@ class RetiredUnderwayTest {
           rig.settle(open(rig));
           aggregate(rig);
           long unused = new Retention(open(rig), Duration.ZERO).run().buckets();
-          Path eras = open(rig).context().layout().buckets();
+          Path eras = open(rig).context().layout().buckets().path();
           boolean gone =
               rig.disk.view(Rig.ALICE).list(eras).stream()
                   .allMatch(name -> TimeName.parse(name).isEmpty());
@@ -259,7 +259,7 @@ class RetiredUnderwayTest {
         rig.time.advanceMs(i == 1 ? 2_000 : 1);
       }
       List<Path> directories =
-          files(log, log.context().layout().buckets()).stream()
+          files(log, log.context().layout().buckets().path()).stream()
               .map(Path::getParent)
               .distinct()
               .toList();
@@ -296,7 +296,7 @@ class RetiredUnderwayTest {
     var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
     Log slow = rig.open(faulty);
     faulty.beforeFirst(
-        op -> op.kind() == Kind.GET && op.path().equals(slow.context().layout().record(2)),
+        op -> op.kind() == Kind.GET && op.path().equals(slow.context().layout().record(2).path()),
         () -> {
           aggregate(rig);
           assertEquals(2, new Retention(log, Duration.ZERO).run().records());
@@ -344,7 +344,7 @@ class RetiredUnderwayTest {
     boolean[] done = {false};
     faulty.before(
         op -> {
-          if (!done[0] && op.path().equals(log.context().layout().checkpoint(2))) {
+          if (!done[0] && op.path().equals(log.context().layout().checkpoint(2).path())) {
             done[0] = true;
             try {
               Lines.write(rig, 5, 5);
@@ -376,7 +376,7 @@ class RetiredUnderwayTest {
     boolean[] slept = {false};
     faulty.before(
         op -> {
-          if (!slept[0] && op.kind() == Kind.LINK && op.path().equals(layout.record(3))) {
+          if (!slept[0] && op.kind() == Kind.LINK && op.path().equals(layout.record(3).path())) {
             slept[0] = true;
             try {
               Lines.write(rig, 5, 5);
@@ -394,7 +394,7 @@ class RetiredUnderwayTest {
     assertTrue(slept[0]);
     Log log = open(rig);
     // It did link a record of its own, of which nobody takes notice.
-    assertTrue(files(log, layout.records()).contains(layout.record(3)));
+    assertTrue(files(log, layout.records().path()).contains(layout.record(3).path()));
     assertEquals(20, expected.size());
     assertEquals(expected, Lines.settled(log));
     assertEquals(4, new HorizonChain(log.context()).freshTip().orElseThrow().record().number());
@@ -403,8 +403,8 @@ class RetiredUnderwayTest {
     assertEquals(1, new Retention(log, HOUR).run().records());
     String digest = new HorizonChain(log.context()).freshTip().orElseThrow().digest();
     assertEquals(
-        List.of(layout.record(4), layout.recordSeal(4, digest)),
-        files(log, layout.records()).stream().sorted().toList());
+        List.of(layout.record(4).path(), layout.recordSeal(4, digest).path()),
+        files(log, layout.records().path()).stream().sorted().toList());
     rig.settle(log);
     assertEquals(5, new HorizonChain(log.context()).freshTip().orElseThrow().record().number());
   }
@@ -444,13 +444,13 @@ class RetiredUnderwayTest {
     Log log = open(rig);
     List<String> expected = Lines.settled(log);
     LogLayout layout = log.context().layout();
-    Path group = layout.recordGroup(0);
+    Path group = layout.recordGroup(0).path();
     List<String> records = PosixStore.of(log.context().store().storage()).fs().list(group);
     rig.time.advanceMs(7_200_000);
     assertEquals(2, new Retention(log, HOUR).run().records());
     var old =
         List.of(
-            new OldListingFs(rig.disk.view(Rig.BOB), layout.records(), List.of()),
+            new OldListingFs(rig.disk.view(Rig.BOB), layout.records().path(), List.of()),
             new OldListingFs(rig.disk.view(Rig.BOB), group, List.of()),
             new OldListingFs(rig.disk.view(Rig.BOB), group, records.subList(0, 1)));
     for (OldListingFs fs : old) {
@@ -528,7 +528,7 @@ class RetiredUnderwayTest {
   private static Path retireGroup(Rig rig, Log log, boolean stays) throws IOException {
     settle(rig, log);
     aggregate(rig);
-    Path group = log.context().layout().recordGroup(0);
+    Path group = log.context().layout().recordGroup(0).path();
     assertEquals(LogLayout.RECORDS_PER_GROUP, new Retention(log, Duration.ZERO).run().records());
     if (stays) {
       rig.disk.view(Rig.ALICE).mkdir(group, 02775);
@@ -553,7 +553,7 @@ class RetiredUnderwayTest {
     settleUpTo(rig, log, LogLayout.RECORDS_PER_GROUP - 1);
     var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
     Log slow = rig.open(faulty);
-    Path group = log.context().layout().recordGroup(0);
+    Path group = log.context().layout().recordGroup(0).path();
     int[] step = {0};
     faulty.before(
         op -> {
@@ -615,7 +615,7 @@ class RetiredUnderwayTest {
     settleUpTo(rig, log, LogLayout.RECORDS_PER_GROUP);
     var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
     Log slow = rig.open(faulty);
-    Path group = log.context().layout().recordGroup(0);
+    Path group = log.context().layout().recordGroup(0).path();
     faulty.beforeFirst(
         op -> op.kind() == Kind.LIST && op.path().equals(group),
         () -> assertEquals(group, retireGroup(rig, log, stays)));

@@ -15,12 +15,15 @@ import dev.cinch.bag.format.SegmentIndex;
 import dev.cinch.bag.fs.CorruptCacheFs;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;
 import dev.cinch.bag.salvage.Salvaged.State;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
@@ -137,7 +140,7 @@ class SalvageTest {
     }
 
     Haul(StoreFs fs) throws IOException {
-      long count = Salvage.run(fs, root, JOBS, this);
+      long count = Salvage.run(PosixStore.unread(fs, root), new StoreLayout(root).log(JOBS), this);
       assertEquals(messages.size(), count);
     }
 
@@ -147,9 +150,9 @@ class SalvageTest {
     }
 
     @Override
-    public void left(Kind kind, Path path, long offset, long length, String why) {
+    public void left(Kind kind, Name path, long offset, long length, String why) {
       if (kind == Kind.DAMAGE) {
-        damage.add(path);
+        damage.add(path.path());
       }
     }
 
@@ -215,7 +218,7 @@ class SalvageTest {
   /** It reads segments twice: to find the blocks, and to get the messages out. */
   @Test
   void p7_aPageThatIsBadTheSecondTimeIsNotTakenForData() throws Exception {
-    Path segment = log.context().layout().segment(1);
+    Path segment = log.context().layout().segment(1).path();
     int[] opened = {0};
     var fs =
         new CorruptCacheFs(
@@ -228,7 +231,7 @@ class SalvageTest {
 
   @Test
   void p7_aBlockThatDecaysBetweenIsToldAndNotTakenForData() throws Exception {
-    Path segment = log.context().layout().segment(1);
+    Path segment = log.context().layout().segment(1).path();
     byte[] good = Files.readAllBytes(segment);
     List<String> retired = all.stream().filter(t -> t.startsWith("retired")).toList();
     byte[] bad = good.clone();
@@ -314,7 +317,7 @@ class SalvageTest {
       assertTrue(again.damage.contains(lock), again.damage::toString);
       put(lock, whole);
     }
-    Path segment = log.context().layout().segment(2);
+    Path segment = log.context().layout().segment(2).path();
     byte[] bad = Files.readAllBytes(segment);
     for (int at : occurrences(bad, "both ")) {
       bad[at] ^= 1;
@@ -391,8 +394,8 @@ class SalvageTest {
         .horizon()
         .advance(s.clock.wallNanos() - 3_600_000_000_000L, OptionalLong.of(s.clock.wallNanos()));
     copy(before.resolve(root.relativize(late)), late);
-    Path record = asleep.context().layout().record(4);
-    Path again = log.context().layout().record(4);
+    Path record = asleep.context().layout().record(4).path();
+    Path again = log.context().layout().record(4).path();
     assertFalse(Files.exists(again));
     Files.copy(record, again);
     assertLateDoesNotExistUnlessSegmentsAreDamaged();
@@ -404,7 +407,8 @@ class SalvageTest {
     assertEquals(List.of(), haul.damage);
     readersAreRightOrSilent("a late bucket");
     var layout = log.context().layout();
-    for (Path file : List.of(layout.checkpoint(5), layout.segment(4), layout.segment(1))) {
+    for (Name name : List.of(layout.checkpoint(5), layout.segment(4), layout.segment(1))) {
+      Path file = name.path();
       byte[] good = Files.readAllBytes(file);
       byte[] bad = good.clone();
       bad[bad.length - 60] ^= 1;

@@ -12,12 +12,15 @@ import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.fs.UnreadableFs;
+import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;
 import dev.cinch.bag.salvage.Salvaged.State;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
@@ -81,7 +84,7 @@ class SalvageUnreadableTest {
     assertEquals(1, new Aggregator(log).run().published());
     s.clock.sleepNanos(7_200_000_000_000L);
     assertEquals(BUCKETS, new Retention(log, Duration.ofHours(1)).run().buckets());
-    return log.context().layout().segment(1);
+    return log.context().layout().segment(1).path();
   }
 
   private final class Haul implements SalvageSink {
@@ -91,7 +94,9 @@ class SalvageUnreadableTest {
     private final List<State> states = new ArrayList<>();
 
     Haul(StoreFs fs) throws IOException {
-      assertEquals(Salvage.run(fs, root, JOBS, this), states.size());
+      assertEquals(
+          Salvage.run(PosixStore.unread(fs, root), new StoreLayout(root).log(JOBS), this),
+          states.size());
       assertEquals(all.size() - lost.size(), states.size());
     }
 
@@ -102,10 +107,10 @@ class SalvageUnreadableTest {
     }
 
     @Override
-    public void left(Kind kind, Path path, long offset, long length, String why) {
-      told.add(path);
+    public void left(Kind kind, Name path, long offset, long length, String why) {
+      told.add(path.path());
       if (kind == Kind.DAMAGE) {
-        damage.add(path);
+        damage.add(path.path());
       }
     }
   }
@@ -188,7 +193,7 @@ class SalvageUnreadableTest {
 
   @Test
   void p7_aDirectoryThatCanNotBeListedIsToldAndCostsProofsOnly() throws Exception {
-    Path records = log.context().layout().records();
+    Path records = log.context().layout().records().path();
     Path group = records.resolve("0000000");
     for (Path place : List.of(records, group)) {
       Haul haul = unreadable(place, 0);
@@ -196,13 +201,13 @@ class SalvageUnreadableTest {
       assertEquals(List.of(place), haul.damage);
       assertEquals(List.of(State.UNPROVEN), haul.states.stream().distinct().toList());
     }
-    Haul haul = unreadable(log.context().layout().checkpoints(), 0);
+    Haul haul = unreadable(log.context().layout().checkpoints().path(), 0);
     assertEquals(List.of(), haul.lost);
   }
 
   @Test
   void p7_bucketsThatAreGoneAreTold() throws Exception {
-    Path buckets = log.context().layout().buckets();
+    Path buckets = log.context().layout().buckets().path();
     Path first = java.util.Objects.requireNonNull(dataFiles().get(0).getParent());
     Path group = java.util.Objects.requireNonNull(first.getParent());
     var fs = new PosixFs(null, null);
@@ -224,7 +229,7 @@ class SalvageUnreadableTest {
   @Test
   void p7_segmentsAndRecordsThatAreGoneAreTold() throws Exception {
     var fs = new PosixFs(null, null);
-    Path record = log.context().layout().record(2);
+    Path record = log.context().layout().record(2).path();
     Files.move(record, temp.resolve("gone"));
     Haul haul = new Haul(fs);
     assertEquals(List.of(), haul.lost);
@@ -236,7 +241,7 @@ class SalvageUnreadableTest {
     haul = new Haul(fs);
     assertEquals(all, haul.lost);
     assertEquals(List.of(segment), haul.damage);
-    Path last = log.context().layout().record(BUCKETS);
+    Path last = log.context().layout().record(BUCKETS).path();
     Files.delete(last);
     assertTrue(new Haul(fs).damage.contains(last));
   }

@@ -49,7 +49,7 @@ class SegmentFileTest {
   private static byte[] bytes(Log log, long number) throws IOException {
     return PosixStore.of(log.context().store().storage())
         .fresh()
-        .readAll(log.context().layout().segment(number), 1 << 24);
+        .readAll(log.context().layout().segment(number).path(), 1 << 24);
   }
 
   @Test
@@ -74,7 +74,7 @@ class SegmentFileTest {
     StoreFs fs = rig.disk.view(0);
     Log log = rig.open(fs);
     assertEquals(1, new Aggregator(log).run().published());
-    Path path = log.context().layout().segment(1);
+    Path path = log.context().layout().segment(1).path();
     byte[] good = bytes(log, 1);
     verify(log, 1);
     for (int i = 0; i < good.length; i++) {
@@ -95,7 +95,7 @@ class SegmentFileTest {
     assertEquals(1, new Aggregator(log).run().published());
     byte[] good = bytes(log, 1);
     for (int length = 0; length < good.length; length += 7) {
-      Path cut = log.context().layout().segment(2 + length);
+      Path cut = log.context().layout().segment(2 + length).path();
       try (StoreFile out = PosixStore.of(log.context().store().storage()).fs().create(cut, 0644)) {
         out.write(ByteBuffer.wrap(good, 0, length));
       }
@@ -106,7 +106,7 @@ class SegmentFileTest {
     // Whole, but under another number: a copy is no segment.
     PosixStore.of(log.context().store().storage())
         .fresh()
-        .publish(log.context().layout().segment(2), good, 0644);
+        .publish(log.context().layout().segment(2).path(), good, 0644);
     assertThrows(DamagedException.class, () -> verify(log, 2));
   }
 

@@ -13,10 +13,13 @@ import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.fuzz.Edits;
 import dev.cinch.fuzz.Hostile;
@@ -229,7 +232,7 @@ final class StoreFuzzTest {
           }
 
           @Override
-          public void left(Kind kind, Path path, long offset, long length, String why) {
+          public void left(Kind kind, Name path, long offset, long length, String why) {
             assertFalse(why.isEmpty());
           }
         };
@@ -238,7 +241,8 @@ final class StoreFuzzTest {
         BUFFERS,
         () -> {
           found.clear();
-          return Salvage.run(fs, rig.root, Rig.JOBS, sink);
+          return Salvage.run(
+              PosixStore.unread(fs, rig.root), new StoreLayout(rig.root).log(Rig.JOBS), sink);
         },
         IOException.class);
     if (damage) {

@@ -117,7 +117,7 @@ class SurveyTest {
     var covered = new ArrayList<>(c.segments());
     Checkpoint.Covered last = covered.get(2);
     covered.set(2, new Checkpoint.Covered(last.digest(), last.messages(), last.bytes() + 1));
-    Path path = log.context().layout().checkpoint(c.number());
+    Path path = log.context().layout().checkpoint(c.number()).path();
     rig.disk.view(0).unlink(path);
     PosixStore.of(log.context().store().storage())
         .fresh()
@@ -129,8 +129,8 @@ class SurveyTest {
     StoreVerifier.verify(
         rig.root,
         rig.environment(rig.disk.view(Rig.ALICE), rig.time),
-        (Finding f) -> found.add(f.path()));
-    assertEquals(List.of(log.context().layout().record(c.number())), found);
+        (Finding f) -> found.add(f.path().path()));
+    assertEquals(List.of(log.context().layout().record(c.number()).path()), found);
   }
 
   @Test
@@ -143,7 +143,7 @@ class SurveyTest {
     var chain = new HorizonChain(log.context());
     long line = chain.checkpoint().orElseThrow().number();
     HorizonRecord r = chain.read(line).record();
-    Path path = log.context().layout().record(line);
+    Path path = log.context().layout().record(line).path();
     rig.disk.view(0).unlink(path);
     PosixStore.of(log.context().store().storage())
         .fresh()
@@ -158,8 +158,8 @@ class SurveyTest {
     Log log = open(rig);
     var layout = log.context().layout();
     HorizonRecord r = new HorizonChain(log.context()).read(2).record();
-    for (Path file : Retiring.files(log, layout.records())) {
-      if (file.getFileName().toString().startsWith(layout.record(2).getFileName().toString())) {
+    for (Path file : Retiring.files(log, layout.records().path())) {
+      if (file.getFileName().toString().startsWith(layout.record(2).last())) {
         rig.disk.view(0).unlink(file);
       }
     }
@@ -167,7 +167,7 @@ class SurveyTest {
     var wrong = new Sums(s.buckets(), s.messages(), s.bytes(), s.newest() - 1);
     PosixStore.of(log.context().store().storage())
         .fresh()
-        .publish(layout.record(2), r.withSums(wrong).encode(), 0664);
+        .publish(layout.record(2).path(), r.withSums(wrong).encode(), 0664);
     aggregate(rig);
     var e =
         assertThrows(

@@ -7,6 +7,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Message;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.read.LogCursor;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.MergedLogs;
@@ -14,7 +15,6 @@ import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import java.io.Closeable;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -213,7 +213,7 @@ public final class Following implements Closeable {
     boolean all = goesOn;
     return new LogReader.Objection() {
       @Override
-      public void ignored(Message m, Path file, String why) {
+      public void ignored(Message m, Name file, String why) {
         if (!live || isNew(m)) {
           objection.ignored(m, file, why);
         }

@@ -8,6 +8,7 @@ import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.KeyRefusedException;
@@ -59,7 +60,8 @@ final class NewStore {
       throw new StoreExistsException(root + LOST_SETTINGS);
     }
     SigningKey key = first == null ? null : given(first, fs, made ? root : null);
-    for (Path directory : layout.directories()) {
+    for (Name name : layout.directories()) {
+      Path directory = fs.path(name);
       boolean unused = fresh.ensureDirectory(directory, settings.directoryMode());
       fs.forceDirectory(directory); // what was there before may be anything (rule N7)
     }
@@ -67,8 +69,8 @@ final class NewStore {
     // the settings: where those are, nobody makes the rest again.
     FirstKey pinned =
         FirstKey.publish(
-            layout.keys(), fresh, key, settings.fileMode() & ~0022, environment.random());
-    fs.forceDirectory(layout.service());
+            fs.path(layout.keys()), fresh, key, settings.fileMode() & ~0022, environment.random());
+    fs.forceDirectory(fs.path(layout.service()));
     fs.forceDirectory(root);
     Path above = root.toAbsolutePath().getParent();
     if (above != null) {
@@ -80,13 +82,14 @@ final class NewStore {
         }
       }
     }
-    long now = new FsClock(fs, fresh, layout.clock(), settings.directoryMode()).now();
+    long now = new FsClock(fs, fresh, fs.path(layout.clock()), settings.directoryMode()).now();
     Id id = pinned.store().orElseGet(() -> Id.random(environment.random()));
     var mine = new StoreIdentity(id, now, settings, pinned.pin());
-    fresh.publish(layout.settings(), mine.encode(), settings.fileMode()); // last: now it is a store
+    fresh.publish(
+        fs.path(layout.settings()), mine.encode(), settings.fileMode()); // last: now it is a store
     Store store = Store.open(root, environment);
     if (!store.context().identity().equals(mine)) {
-      pinned.withdraw(layout.keys(), fresh, store.context().identity().id());
+      pinned.withdraw(fs.path(layout.keys()), fresh, store.context().identity().id());
       throw new StoreExistsException(root + " was made a store by somebody else just now");
     }
     return store;
@@ -107,7 +110,7 @@ final class NewStore {
   /** A new identity would make everything in them another store's. */
   static boolean holdsLogs(StoreFs fs, StoreLayout layout) throws IOException {
     try {
-      return !fs.list(layout.logs()).stream().allMatch(Names::isTemporary);
+      return !fs.list(fs.path(layout.logs())).stream().allMatch(Names::isTemporary);
     } catch (NoSuchFileException | NotDirectoryException e) {
       return false;
     }
@@ -121,9 +124,9 @@ final class NewStore {
     return isThere(fs, layout.nextSettings());
   }
 
-  private static boolean isThere(StoreFs fs, Path file) throws IOException {
+  private static boolean isThere(StoreFs fs, Name file) throws IOException {
     try {
-      return fs.list(Fresh.parent(file)).contains(String.valueOf(file.getFileName()));
+      return fs.list(fs.path(file.parent())).contains(file.last());
     } catch (NoSuchFileException | NotDirectoryException e) {
       return false;
     }
@@ -131,7 +134,10 @@ final class NewStore {
 
   private static boolean ours(List<String> names, StoreLayout layout) {
     List<String> expected =
-        layout.directories().stream().map(d -> layout.root().relativize(d).toString()).toList();
+        layout.directories().stream()
+            .filter(d -> d.parent().equals(layout.root()))
+            .map(Name::last)
+            .toList();
     return names.stream().allMatch(n -> expected.contains(n) || Names.isTemporary(n));
   }
 
@@ -160,7 +166,8 @@ final class NewStore {
         return new FirstKey(Optional.empty(), "");
       }
       fresh.publish(file, KeyFile.first(Id.random(random), key).encode(), mode);
-      KeyFile there = fresh.decode(file, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, file));
+      KeyFile there =
+          fresh.decode(file, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, Name.of(file)));
       Id store = there.endorsement().store();
       if (!there.equals(KeyFile.first(store, key))) {
         throw another(file);
@@ -181,7 +188,8 @@ final class NewStore {
         return;
       }
       try {
-        KeyFile there = fresh.decode(file, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, file));
+        KeyFile there =
+            fresh.decode(file, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, Name.of(file)));
         if (there.endorsement().store().equals(store.get())) {
           fresh.removeQuietly(file);
         }

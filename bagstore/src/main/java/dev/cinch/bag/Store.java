@@ -18,6 +18,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.LogStorage;
@@ -99,7 +100,7 @@ public final class Store {
 
     StoreFs fs(Path root, Optional<String> group) {
       boolean virtual = fs instanceof PosixFs && root.getFileSystem() != FileSystems.getDefault();
-      return virtual ? new VirtualFs(time) : fs.forStore(root, group);
+      return virtual ? new VirtualFs(root.getFileSystem(), time) : fs.forStore(root, group);
     }
   }
 
@@ -160,7 +161,7 @@ public final class Store {
       identity =
           new Fresh(anybody)
               .decode(
-                  layout.settings(),
+                  anybody.path(layout.settings()),
                   MAX_SETTINGS,
                   bytes -> StoreIdentity.decode(bytes, layout.settings()));
     } catch (NoSuchFileException | NotDirectoryException e) {
@@ -183,7 +184,8 @@ public final class Store {
     }
     StoreFs fs = environment.fs(root, identity.settings().group());
     var fresh = new Fresh(fs, environment.random(), root);
-    var clock = new FsClock(fs, fresh, layout.clock(), identity.settings().directoryMode());
+    var clock =
+        new FsClock(fs, fresh, fs.path(layout.clock()), identity.settings().directoryMode());
     var storage = new PosixStore(fs, fresh, clock, layout, identity, environment.time());
     return new Store(
         new StoreContext(
@@ -210,7 +212,7 @@ public final class Store {
     if (!scheme.equals("mem")) {
       throw new IllegalArgumentException(where + ": expected file:///DIRECTORY or mem:NAME");
     }
-    var layout = new StoreLayout(Path.of(where.toString()));
+    var layout = new StoreLayout(new Name(where.toString()));
     MemoryStore storage =
         IN_MEMORY.computeIfAbsent(
             where,
@@ -322,7 +324,7 @@ public final class Store {
   }
 
   private Fields identity(LogLayout layout) throws IOException {
-    Path file = layout.identity();
+    Name file = layout.identity();
     return context
         .storage()
         .read(file, MAX_SETTINGS, bytes -> Envelope.decode(StoreIdentity.OF_LOG, bytes, file));
@@ -380,9 +382,9 @@ public final class Store {
   /** Fences rest on this, so the listings must not come from a cache (rules N2 and N3). */
   private boolean isWhole(LogLayout layout) throws IOException {
     List<String> entries = context.storage().list(layout.root(), Freshness.PERMITTED);
-    return entries.contains(String.valueOf(layout.identity().getFileName()))
+    return entries.contains(layout.identity().last())
         // Buckets are made after the identity: it was lost, which must be told.
-        || (entries.contains(String.valueOf(layout.buckets().getFileName()))
+        || (entries.contains(layout.buckets().last())
             && !context.storage().list(layout.buckets(), Freshness.PERMITTED).stream()
                 .allMatch(Names::isTemporary));
   }

@@ -54,7 +54,7 @@ class AppendRulesTest {
 
   private static Path path(Log log, Receipt receipt) {
     var c = assertInstanceOf(Receipt.Committed.class, receipt);
-    return LogLayout.dataFile(log.context().layout().bucket(c.bucket()), c.file());
+    return LogLayout.dataFile(log.context().layout().bucket(c.bucket()), c.file()).path();
   }
 
   @ParameterizedTest

@@ -17,6 +17,7 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
@@ -202,7 +203,8 @@ class CacheRulesTest {
     Log other = alice();
     rig.settle(other);
     long start = other.horizon().chain().read(1).record().buckets().get(0).start();
-    Path bucket = other.context().layout().bucket(new Bucket(start, other.context().bucketWidth()));
+    Path bucket =
+        other.context().layout().bucket(new Bucket(start, other.context().bucketWidth())).path();
     rig.time.advanceMs(120_000);
     var fs = new FaultyFs(new CoarseFs(rig.disk.view(Rig.BOB), 1));
     Log reader = rig.open(fs);
@@ -211,7 +213,7 @@ class CacheRulesTest {
         op -> {
           if (op.path().startsWith(bucket) && op.kind() == Kind.CREATE) {
             knows.set(true);
-          } else if (op.path().equals(LogLayout.lock(bucket)) && !knows.get()) {
+          } else if (op.path().equals(LogLayout.lock(Name.of(bucket)).path()) && !knows.get()) {
             throw new NoSuchFileException(op.path().toString());
           }
         });
@@ -260,7 +262,8 @@ class CacheRulesTest {
         });
     rig.settle(slow);
     long start = slow.horizon().chain().read(1).record().buckets().get(0).start();
-    Path bucket = slow.context().layout().bucket(new Bucket(start, slow.context().bucketWidth()));
+    Path bucket =
+        slow.context().layout().bucket(new Bucket(start, slow.context().bucketWidth())).path();
     assertTrue(changed.get() > 0);
     assertTrue(rig.disk.view(0).status(bucket).changeTime() > changed.get());
   }
@@ -312,8 +315,9 @@ class CacheRulesTest {
     Log log = rig.open(shared);
     rig.settle(log); // within one tick, unless somebody sleeps
     long start = log.horizon().chain().read(1).record().buckets().get(0).start();
-    Path bucket = log.context().layout().bucket(new Bucket(start, log.context().bucketWidth()));
-    long linked = shared.status(LogLayout.lock(bucket)).changeTime();
+    Path bucket =
+        log.context().layout().bucket(new Bucket(start, log.context().bucketWidth())).path();
+    long linked = shared.status(LogLayout.lock(Name.of(bucket)).path()).changeTime();
     long closed = shared.status(bucket).changeTime();
     assertTrue(closed > linked, closed + " after " + linked);
     assertTrue(closed - linked < 1_000_000_000L); // no longer than it must
@@ -362,7 +366,7 @@ class CacheRulesTest {
     Log reader = alice();
     var record = reader.horizon().chain().read(1).record();
     var bucket = new Bucket(record.buckets().get(0).start(), reader.context().bucketWidth());
-    rig.disk.view(0).unlink(LogLayout.lock(reader.context().layout().bucket(bucket)));
+    rig.disk.view(0).unlink(LogLayout.lock(reader.context().layout().bucket(bucket)).path());
     rig.time.advanceMs(120_000);
     long before = rig.time.monotonicNanos();
     assertThrows(DamagedException.class, () -> Ledger.settled(reader));

@@ -15,6 +15,7 @@ import dev.cinch.bag.fs.FaultyFs.Op;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
@@ -53,7 +54,7 @@ class CloseRulesTest {
   private Path append(LogWriter writer, String text, int length) throws Exception {
     Receipt r = ledger.append(writer, text, Ledger.payload(text, length));
     var c = assertInstanceOf(Receipt.Committed.class, r);
-    return LogLayout.dataFile(alice().context().layout().bucket(c.bucket()), c.file());
+    return LogLayout.dataFile(alice().context().layout().bucket(c.bucket()), c.file()).path();
   }
 
   @Test
@@ -155,7 +156,7 @@ class CloseRulesTest {
     rig.settle(bob());
     var found = new ArrayList<Ledger.Found>();
     var e = assertThrows(DamagedException.class, () -> Ledger.settled(bob(), found::add));
-    assertEquals(file, e.path());
+    assertEquals(Name.of(file), e.path());
     assertEquals(end, e.offset());
     assertEquals("whole batches up to byte " + next + ", with 1 messages", e.expected());
     ledger.check(found);

@@ -99,7 +99,8 @@ class CloserTest {
     var slowness = new long[] {60 * SECOND};
     fs.before(
         op -> {
-          if (op.kind() == Kind.LIST && op.path().startsWith(bad.context().layout().horizon())) {
+          if (op.kind() == Kind.LIST
+              && op.path().startsWith(bad.context().layout().horizon().path())) {
             asked.incrementAndGet();
             rig.time.advanceNanos(slowness[0]);
             throw new IOException("a lock is missing");
@@ -172,7 +173,7 @@ class CloserTest {
     fs.before(
         op -> {
           if (op.kind() == Kind.CREATE
-              && op.path().startsWith(log.context().layout().intents())
+              && op.path().startsWith(log.context().layout().intents().path())
               && full.getAndDecrement() > 0) {
             throw new FileSystemException("x", null, "No space left on device");
           }

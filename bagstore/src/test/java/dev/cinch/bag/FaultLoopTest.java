@@ -105,7 +105,7 @@ class FaultLoopTest {
     assertEquals(found, Ledger.settled(site.rig().open(site.view(Rig.ALICE))));
     StoreFs fs = site.view(Rig.BOB);
     List<String> intents =
-        fs.list(other.context().layout().intents()).stream()
+        fs.list(other.context().layout().intents().path()).stream()
             .filter(name -> !Names.isTemporary(name))
             .toList();
     assertEquals(List.of(), intents, "intents left");

@@ -27,6 +27,7 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.read.Segments;
@@ -76,7 +77,7 @@ class FsRulesTest {
 
   private Path file(Receipt receipt) throws IOException {
     var c = assertInstanceOf(Receipt.Committed.class, receipt);
-    return LogLayout.dataFile(alice().context().layout().bucket(c.bucket()), c.file());
+    return LogLayout.dataFile(alice().context().layout().bucket(c.bucket()), c.file()).path();
   }
 
   @Test
@@ -144,7 +145,7 @@ class FsRulesTest {
   @Test
   void n2_anEntryOfOnesOwnIsMadeThoughTheRequestSentTwiceSaysThatItExists() throws Exception {
     var repeats = new RepeatingFs(rig.disk.view(Rig.BOB));
-    Path logs = bob().context().store().layout().logs();
+    Path logs = bob().context().store().layout().logs().path();
     assertEquals(List.of(Rig.JOBS.value()), new Fresh(repeats).list(logs));
   }
 
@@ -184,14 +185,14 @@ class FsRulesTest {
     var negative = new NegativeFs(rig.disk.view(Rig.BOB));
     Log log = rig.open(negative);
     LogLayout layout = log.context().layout();
-    negative.forget(layout.record(1));
+    negative.forget(layout.record(1).path());
     long width = log.context().bucketWidth();
     for (var b : log.horizon().chain().read(1).record().buckets()) {
-      Path bucket = layout.bucket(new dev.cinch.bag.model.Bucket(b.start(), width));
-      negative.forget(LogLayout.lock(bucket));
+      Path bucket = layout.bucket(new dev.cinch.bag.model.Bucket(b.start(), width)).path();
+      negative.forget(LogLayout.lock(Name.of(bucket)).path());
       rig.disk.view(0).list(bucket).forEach(name -> negative.forget(bucket.resolve(name)));
     }
-    negative.forget(layout.record(1));
+    negative.forget(layout.record(1).path());
     assertEquals(1, Ledger.settled(log).size());
     rig.settle(log);
     ledger.check(Ledger.settled(log));
@@ -228,7 +229,7 @@ class FsRulesTest {
     rig.settle(alice());
     var coarse = new NegativeFs(rig.disk.view(Rig.BOB), true);
     Log log = rig.open(coarse);
-    Path thoughtMissing = log.context().layout().record(1);
+    Path thoughtMissing = log.context().layout().record(1).path();
     for (int i = 0; i < above; i++) {
       thoughtMissing = parent(thoughtMissing);
     }
@@ -236,7 +237,7 @@ class FsRulesTest {
     assertTrue(
         PosixStore.of(log.context().store().storage())
             .fresh()
-            .exists(log.context().layout().record(1)));
+            .exists(log.context().layout().record(1).path()));
     coarse.forget(thoughtMissing);
     ledger.check(Ledger.settled(log));
   }
@@ -249,7 +250,7 @@ class FsRulesTest {
     var negative = new NegativeFs(rig.disk.view(Rig.BOB));
     var full = new FaultyFs(negative);
     Log log = rig.open(full);
-    negative.forget(log.context().layout().record(1));
+    negative.forget(log.context().layout().record(1).path());
     full.before(
         op -> {
           if (op.kind() == Kind.CREATE) {
@@ -259,7 +260,7 @@ class FsRulesTest {
     assertTrue(
         PosixStore.of(log.context().store().storage())
             .fresh()
-            .exists(log.context().layout().record(1)));
+            .exists(log.context().layout().record(1).path()));
   }
 
   @Test
@@ -316,7 +317,7 @@ class FsRulesTest {
     var negative = new NegativeFs(rig.disk.view(Rig.BOB));
     Store store = Store.open(rig.root, rig.environment(negative, rig.time));
     Log log = rig.open(negative);
-    Path missing = log.context().layout().root().resolve(directory);
+    Path missing = log.context().layout().root().resolve(directory).path();
     negative.forget(missing);
     assertTrue(log.horizon().chain().knownTip().isPresent());
     negative.forget(missing);

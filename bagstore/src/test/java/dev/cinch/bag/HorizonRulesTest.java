@@ -26,6 +26,7 @@ import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Message;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.posix.PosixStore;
@@ -110,7 +111,8 @@ class HorizonRulesTest {
     slow.carryOut();
     rig.settle(bob());
     ledger.check(Ledger.settled(bob()));
-    assertEquals(List.of(), rig.disk.view(Rig.BOB).list(closer.context().layout().intents()));
+    assertEquals(
+        List.of(), rig.disk.view(Rig.BOB).list(closer.context().layout().intents().path()));
   }
 
   /** Or the locks that it made would look as if their record were missing. */
@@ -125,7 +127,7 @@ class HorizonRulesTest {
         op -> op.kind() == Kind.WRITE && op.path().toString().contains("/records/"));
     assertThrows(IOException.class, () -> rig.settle(closer));
     assertTrue(full.fired());
-    Path intents = closer.context().layout().intents();
+    Path intents = closer.context().layout().intents().path();
     assertEquals(1, rig.disk.view(Rig.BOB).list(intents).size());
     assertEquals(List.of("m?"), live(bob()));
     rig.settle(bob());
@@ -142,7 +144,7 @@ class HorizonRulesTest {
     rig.time.advanceMs(60_000);
     HorizonAdvance horizon = closer.horizon();
     long to = horizon.reachable();
-    Path intents = closer.context().layout().intents();
+    Path intents = closer.context().layout().intents().path();
     var seen = new HashSet<String>();
     for (int i = 0; i < 3; i++) {
       full.arm(
@@ -173,12 +175,15 @@ class HorizonRulesTest {
   @Test
   void h7_anIntentAheadOfItsOwnTimeCountsForNothingAndGoesAfterADay() throws Exception {
     Log log = bob();
-    Path intents = log.context().layout().intents();
+    Path intents = log.context().layout().intents().path();
     long now = rig.time.wallNanos();
     for (long ahead : new long[] {5 * SECOND, 3_600 * SECOND, 1_000_000_000 * SECOND}) {
       long width = log.context().bucketWidth();
       Path intent =
-          log.context().layout().intent(Bucket.ceiling(now + ahead, width), new Id(1, ahead));
+          log.context()
+              .layout()
+              .intent(Bucket.ceiling(now + ahead, width), new Id(1, ahead))
+              .path();
       rig.disk.view(Rig.ALICE).create(intent, 0664).close();
     }
     var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
@@ -462,7 +467,7 @@ class HorizonRulesTest {
     rig.time.advanceMs(8_000_000);
     assertThrows(
         OpinionNeededException.class, () -> closer.horizon().advance(far, OptionalLong.empty()));
-    Path intents = closer.context().layout().intents();
+    Path intents = closer.context().layout().intents().path();
     assertEquals(List.of(), rig.disk.view(Rig.BOB).list(intents));
     closer.horizon().advance(far, OptionalLong.of(rig.time.wallNanos()));
     ledger.check(Ledger.settled(closer));
@@ -485,7 +490,8 @@ class HorizonRulesTest {
       assertEquals(2, tip.record().number());
       assertEquals(Bucket.ceiling(last.timestamp(), SECOND) + grace, tip.record().to());
       assertEquals(List.of("one", "two"), live(closer));
-      assertEquals(List.of(), rig.disk.view(Rig.BOB).list(closer.context().layout().intents()));
+      assertEquals(
+          List.of(), rig.disk.view(Rig.BOB).list(closer.context().layout().intents().path()));
     }
     // An opinion that says that the clock has jumped is as good as none.
     assertThrows(
@@ -523,7 +529,8 @@ class HorizonRulesTest {
     Log closer =
         rig.open(rig.disk.view(Rig.BOB), rig.time.skewed(-bounds.clockBehindMs() / 2 * 1_000_000));
     assertEquals(Optional.empty(), closer.horizon().chain().freshTip());
-    assertEquals(List.of(), rig.disk.view(Rig.BOB).list(closer.context().layout().intents()));
+    assertEquals(
+        List.of(), rig.disk.view(Rig.BOB).list(closer.context().layout().intents().path()));
     closer.horizon().advance(r.timestamp() + 1, OptionalLong.empty());
     ledger.check(Ledger.settled(closer));
   }
@@ -538,7 +545,8 @@ class HorizonRulesTest {
     assertTrue(closer.horizon().reachable() < end);
     assertThrows(
         TooEarlyException.class, () -> closer.horizon().advance(end, OptionalLong.empty()));
-    assertEquals(List.of(), rig.disk.view(Rig.BOB).list(closer.context().layout().intents()));
+    assertEquals(
+        List.of(), rig.disk.view(Rig.BOB).list(closer.context().layout().intents().path()));
   }
 
   @Test
@@ -562,7 +570,7 @@ class HorizonRulesTest {
     }
     Log log = bob();
     Store store = Store.open(rig.root, rig.environment(rig.disk.view(Rig.BOB), rig.time));
-    Path record = log.context().layout().record(2);
+    Path record = log.context().layout().record(2).path();
     for (boolean lost : new boolean[] {false, true}) {
       rig.disk.view(0).unlink(record);
       if (!lost) {
@@ -577,7 +585,7 @@ class HorizonRulesTest {
       AuditReport report = LeaseAuditor.audit(store);
       assertEquals(1, report.violationCount());
       assertEquals(Violation.Rule.DAMAGE, report.violations().get(0).rule());
-      assertEquals(record, report.violations().get(0).path());
+      assertEquals(Name.of(record), report.violations().get(0).path());
       assertEquals(2, report.messages());
     }
   }

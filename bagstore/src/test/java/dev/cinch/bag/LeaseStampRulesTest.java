@@ -92,8 +92,8 @@ class LeaseStampRulesTest {
     var committed = assertInstanceOf(Receipt.Committed.class, last);
     byte[] content =
         rig.disk.content(
-            LogLayout.dataFile(
-                log.context().layout().bucket(committed.bucket()), committed.file()));
+            LogLayout.dataFile(log.context().layout().bucket(committed.bucket()), committed.file())
+                .path());
     for (SignedWitness w : List.of(a, b, c)) {
       assertEquals(1, occurrences(content, w.bytes()));
     }

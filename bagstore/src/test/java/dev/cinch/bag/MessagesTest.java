@@ -155,7 +155,7 @@ class MessagesTest {
     Rig rig = Rig.memory(4);
     Log log = rig.open(rig.disk.view(Rig.ALICE));
     append(rig, log, "a");
-    Path record = log.context().layout().record(1);
+    Path record = log.context().layout().record(1).path();
     rig.disk.view(Rig.ALICE).unlink(record);
     try (Messages messages = log.messages(Instant.MIN, Instant.MAX)) {
       assertThrows(UncheckedIOException.class, messages::hasNext);

@@ -12,6 +12,7 @@ import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.write.LogWriter;
@@ -102,8 +103,8 @@ class OrdinaryUserTest {
     Log log = rig.open(slow);
     LogWriter writer = log.writer(Durability.CLOSE);
     var first = (Receipt.Committed) ledger.append(writer, "one");
-    Path bucket = log.context().layout().bucket(first.bucket());
-    Path file = LogLayout.dataFile(bucket, first.file());
+    Name bucket = log.context().layout().bucket(first.bucket());
+    Path file = LogLayout.dataFile(bucket, first.file()).path();
 
     // A handle opened before goes on writing; what it writes does not exist (rules C2, C5).
     slow.beforeFirst(op -> op.is(FaultyFs.Kind.WRITE, ".log"), () -> rig.settle(rig.open(fs)));
@@ -118,7 +119,7 @@ class OrdinaryUserTest {
     // What can't be read stops closing with an error that names it (rule C6).
     var second = (Receipt.Committed) ledger.append(log.writer(Durability.CLOSE), "two");
     Path blocked =
-        LogLayout.dataFile(log.context().layout().bucket(second.bucket()), second.file());
+        LogLayout.dataFile(log.context().layout().bucket(second.bucket()), second.file()).path();
     // The owner may chmod it back, so the closer is one that may not.
     var closerFs = new FaultyFs(fs);
     closerFs.before(
@@ -134,7 +135,7 @@ class OrdinaryUserTest {
     Files.setPosixFilePermissions(blocked, PosixFilePermissions.fromString("rw-rw----"));
     rig.settle(closer);
     ledger.check(Ledger.settled(closer));
-    assertEquals(List.of(), fs.list(log.context().layout().intents()));
+    assertEquals(List.of(), fs.list(log.context().layout().intents().path()));
     System.out.println("all checked");
   }
 }

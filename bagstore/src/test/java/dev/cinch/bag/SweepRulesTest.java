@@ -67,7 +67,7 @@ class SweepRulesTest {
   }
 
   private List<String> data(Bucket bucket) throws IOException {
-    return fs.list(log.context().layout().bucket(bucket)).stream()
+    return fs.list(log.context().layout().bucket(bucket).path()).stream()
         .filter(n -> n.endsWith(".log"))
         .toList();
   }
@@ -134,7 +134,7 @@ class SweepRulesTest {
         Fault.CRASH_BEFORE,
         op -> op.kind() == Kind.LINK && op.path().toString().contains("/records/"));
     assertThrows(FaultyFs.Crash.class, () -> settle(rig.open(killed)));
-    Path lock = LogLayout.lock(log.context().layout().bucket(second));
+    Path lock = LogLayout.lock(log.context().layout().bucket(second)).path();
     assertTrue(fs.status(lock).size() > 0);
     return second;
   }
@@ -151,7 +151,7 @@ class SweepRulesTest {
   void h4_aLiveReadGoesByALockWithoutARecord() throws Exception {
     Bucket second = locked();
     for (String name : data(second)) {
-      fs.unlink(log.context().layout().bucket(second).resolve(name));
+      fs.unlink(log.context().layout().bucket(second).resolve(name).path());
     }
     assertEquals(List.of("first true", "second false"), live(log));
   }
@@ -179,7 +179,7 @@ class SweepRulesTest {
   @Test
   void r0_theLockIsTheOneThatTheRecordNames() throws Exception {
     settle(log);
-    Path lock = LogLayout.lock(log.context().layout().bucket(first));
+    Path lock = LogLayout.lock(log.context().layout().bucket(first)).path();
     var empty = new ByteArrayOutputStream();
     var out =
         new SegmentEncoder(
@@ -205,7 +205,7 @@ class SweepRulesTest {
       }
       bucket = Bucket.of(receipts.get(0).timestamp(), log.context().bucketWidth());
     }
-    Path place = log.context().layout().bucket(bucket);
+    Path place = log.context().layout().bucket(bucket).path();
     for (String name : data(bucket)) {
       byte[] bytes = rig.disk.content(place.resolve(name));
       int at = new String(bytes, StandardCharsets.ISO_8859_1).indexOf("damaged");

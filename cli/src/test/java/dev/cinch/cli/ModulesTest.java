@@ -80,8 +80,7 @@ class ModulesTest {
 
   /**
    * What is written, closed, read, checked and aggregated would be so on any storage (protocol.md,
-   * section 1). On files work only what makes and opens a store, and salvage, which goes by what
-   * stands in a directory that may be no store any more.
+   * section 1). On files works only what makes and opens a store.
    */
   @Test
   void theProtocolKnowsNoFilesystem() {
@@ -91,10 +90,7 @@ class ModulesTest {
             .resideInAnyPackage(BAG, VIEW)
             .and()
             .resideOutsideOfPackages(
-                "dev.cinch.bag",
-                "dev.cinch.bag.fs",
-                "dev.cinch.bag.salvage",
-                "dev.cinch.bag.storage.posix")
+                "dev.cinch.bag", "dev.cinch.bag.fs", "dev.cinch.bag.storage.posix")
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage("dev.cinch.bag.fs", "dev.cinch.bag.storage.posix"));

@@ -22,12 +22,15 @@ import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.fs.PosixFs;
+import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.view.Aggregator;
 import dev.cinch.view.Retention;
@@ -114,7 +117,7 @@ class EditedSegmentTest {
         s.environment,
         f -> {
           if (f.severity() == Finding.Severity.DAMAGE) {
-            found.add(f.path());
+            found.add(f.path().path());
           }
         });
     return found;
@@ -131,7 +134,7 @@ class EditedSegmentTest {
 
               @Override
               public void damaged(DamagedException e) {
-                found.add(e.path());
+                found.add(e.path().path());
               }
             });
     return found;
@@ -141,9 +144,8 @@ class EditedSegmentTest {
   private List<String> salvaged(List<Path> damaged) throws IOException {
     var texts = new ArrayList<String>();
     Salvage.run(
-        new PosixFs(null, null),
-        store,
-        JOBS,
+        PosixStore.unread(new PosixFs(null, null), store),
+        new StoreLayout(store).log(JOBS),
         new SalvageSink() {
           @Override
           public void message(Salvaged message) {
@@ -151,9 +153,9 @@ class EditedSegmentTest {
           }
 
           @Override
-          public void left(Kind kind, Path path, long offset, long length, String why) {
+          public void left(Kind kind, Name path, long offset, long length, String why) {
             if (kind == Kind.DAMAGE) {
-              damaged.add(path);
+              damaged.add(path.path());
             }
           }
         });
@@ -161,7 +163,7 @@ class EditedSegmentTest {
   }
 
   private Path segment(long number) {
-    return log.context().layout().segment(number);
+    return log.context().layout().segment(number).path();
   }
 
   private static void put(Path file, byte[] bytes) throws IOException {
@@ -335,7 +337,7 @@ class EditedSegmentTest {
   void aCheckpointOfAnEarlierVersionIsDamage() throws Exception {
     Checkpoint two = checkpoint();
     assertEquals(2, two.segments().size());
-    Path path = log.context().layout().checkpoint(two.number());
+    Path path = log.context().layout().checkpoint(two.number()).path();
     String body = text(two.encode()).replaceFirst("checkpoint 4 ", "checkpoint 3 ");
     put(path, body.getBytes(StandardCharsets.UTF_8));
     assertThrows(DamagedException.class, this::settled);
@@ -345,7 +347,7 @@ class EditedSegmentTest {
   @Test
   void aCheckpointWithoutADigestForEachSegmentIsDamage() throws Exception {
     Checkpoint two = checkpoint();
-    Path path = log.context().layout().checkpoint(two.number());
+    Path path = log.context().layout().checkpoint(two.number()).path();
     var fewer =
         new Checkpoint(two.log(), 1, two.to(), two.digest(), 1, two.segments().subList(0, 1));
     byte[] bytes = fewer.encode();
@@ -371,7 +373,7 @@ class EditedSegmentTest {
   void aMissingDirectoryOfCheckpointsHasNone() throws Exception {
     Log other = s.store.createLog(new LogName("other"));
     s.settle(other, AuditStore.append(s.writer(other), LeaseStamp.NONE, "four"));
-    Files.delete(other.context().layout().checkpoints());
+    Files.delete(other.context().layout().checkpoints().path());
     var texts = new ArrayList<String>();
     MessageSink sink = m -> texts.add(text(m.payload()));
     other.reader().settled(Long.MIN_VALUE, Long.MAX_VALUE, true, sink, (m, f, why) -> {});
@@ -380,8 +382,8 @@ class EditedSegmentTest {
     assertEquals(0, run.exit(), run.err());
     assertEquals(List.of("four"), run.messages().stream().map(EditedSegmentTest::text).toList());
     // But not one that was lost with what was in it.
-    Files.delete(log.context().layout().checkpoint(checkpoint().number()));
-    Files.delete(log.context().layout().checkpoints());
+    Files.delete(log.context().layout().checkpoint(checkpoint().number()).path());
+    Files.delete(log.context().layout().checkpoints().path());
     assertThrows(DamagedException.class, this::settled);
     assertEquals(1, Python.read(temp, store, "jobs").exit());
     assertFalse(damage().isEmpty());

@@ -14,15 +14,18 @@ import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.Frame;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.Share;
@@ -59,7 +62,7 @@ class ForeignWriterTest {
     Bucket bucket = Bucket.of(timestamp, log.context().bucketWidth());
     var name = new DataFileName(new MachineName("other"), new Id(5, 6));
     header = new FileHeader(s.store.context().identity().id(), log.id(), bucket, name);
-    file = LogLayout.dataFile(log.context().layout().bucket(bucket), name);
+    file = LogLayout.dataFile(log.context().layout().bucket(bucket), name).path();
   }
 
   private ForeignFile foreign() {
@@ -105,9 +108,8 @@ class ForeignWriterTest {
   private List<Integer> salvage(List<String> left) throws IOException {
     var lengths = new ArrayList<Integer>();
     Salvage.run(
-        new PosixFs(null, null),
-        store,
-        JOBS,
+        PosixStore.unread(new PosixFs(null, null), store),
+        new StoreLayout(store).log(JOBS),
         new SalvageSink() {
           @Override
           public void message(Salvaged message) {
@@ -115,8 +117,8 @@ class ForeignWriterTest {
           }
 
           @Override
-          public void left(Kind kind, Path path, long offset, long length, String why) {
-            left.add(kind + " " + path.getFileName() + " " + offset);
+          public void left(Kind kind, Name path, long offset, long length, String why) {
+            left.add(kind + " " + path.last() + " " + offset);
           }
         });
     return lengths;

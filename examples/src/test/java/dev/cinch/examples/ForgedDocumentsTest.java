@@ -20,6 +20,7 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.write.LeaseStamp;
 import java.io.ByteArrayOutputStream;
@@ -67,15 +68,15 @@ class ForgedDocumentsTest {
     log = s.store.createLog(new LogName("jobs"));
     long first = AuditStore.append(s.writer(log), LeaseStamp.NONE, "one");
     s.settle(log, AuditStore.append(s.writer(log), LeaseStamp.NONE, "two"));
-    record = log.context().layout().record(1);
+    record = log.context().layout().record(1).path();
     ClosedBucket listed = decoded().buckets().get(0);
     Bucket bucket = Bucket.of(first, log.context().bucketWidth());
     assertEquals(bucket.start(), listed.start());
-    lock = LogLayout.lock(log.context().layout().bucket(bucket));
+    lock = LogLayout.lock(log.context().layout().bucket(bucket)).path();
   }
 
   private HorizonRecord decoded() throws IOException {
-    return HorizonRecord.decode(Files.readAllBytes(record), record);
+    return HorizonRecord.decode(Files.readAllBytes(record), Name.of(record));
   }
 
   private static void put(Path file, byte[] bytes) throws IOException {
@@ -86,7 +87,7 @@ class ForgedDocumentsTest {
   /** A record without seals that lists buckets. */
   private void list(List<ClosedBucket> buckets) throws IOException {
     put(record, decoded().withBuckets(buckets).encode());
-    try (var all = Files.list(log.context().layout().recordGroup(0))) {
+    try (var all = Files.list(log.context().layout().recordGroup(0).path())) {
       for (Path seal : all.filter(f -> f.toString().contains("000001.")).toList()) {
         Files.delete(seal);
       }
@@ -112,7 +113,7 @@ class ForgedDocumentsTest {
         s.environment,
         f -> {
           if (f.severity() == Finding.Severity.DAMAGE) {
-            damaged.add(f.path());
+            damaged.add(f.path().path());
           }
         });
     assertTrue(damaged.contains(file), damaged.toString());

@@ -11,6 +11,7 @@ import dev.cinch.bag.audit.KeyForgeries;
 import dev.cinch.bag.audit.StoreEdits;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LeaseStamp;
@@ -62,7 +63,7 @@ class PythonKeysTest {
     append(s.key);
     append(s.key);
     var id = s.store.context().identity().id();
-    return new KeyForgeries(root, log.context().layout().root(), id, s.key);
+    return new KeyForgeries(root, log.context().layout().root().path(), id, s.key);
   }
 
   private void append(SigningKey key) throws Exception {
@@ -136,7 +137,7 @@ class PythonKeysTest {
     append(second); // a lease that outlasts it
     reads(3);
     Path file = root.resolve("keys/0000000002");
-    KeyFile good = KeyFile.decode(Files.readAllBytes(file), file);
+    KeyFile good = KeyFile.decode(Files.readAllBytes(file), Name.of(file));
     for (PublicKey other : List.of(second.publicKey(), second.publicKey().until(2 * end))) {
       StoreEdits.replace(file, new KeyFile(other, good.endorsement()).encode());
       tells("another end of a key");
@@ -155,7 +156,7 @@ class PythonKeysTest {
     append(s.key);
     reads(1);
     Path file = root.resolve("keys/0000000002");
-    KeyFile good = KeyFile.decode(Files.readAllBytes(file), file);
+    KeyFile good = KeyFile.decode(Files.readAllBytes(file), Name.of(file));
     PublicKey stripped = new PublicKey(good.key().bytes());
     for (PublicKey key : List.of(stripped, Cells.of(2, 3).key(), Cells.of(1, 5).key())) {
       StoreEdits.replace(file, new KeyFile(key, good.endorsement()).encode());
@@ -166,7 +167,7 @@ class PythonKeysTest {
   @Test
   void aRecordOfVersionOneIsTold() throws Exception {
     KeyForgeries unused = fill();
-    Path last = log.context().layout().record(2);
+    Path last = log.context().layout().record(2).path();
     String record = Files.readString(last);
     StoreEdits.removeSeals(last.resolveSibling("."));
     String other = record.replaceFirst("record 3 ", "record 1 ");

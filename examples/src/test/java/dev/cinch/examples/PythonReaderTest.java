@@ -18,6 +18,7 @@ import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
@@ -318,11 +319,11 @@ class PythonReaderTest {
     Run run = python();
     assertEquals(0, run.exit(), run.err());
     assertEquals(expected, run.out());
-    Path floor = log.context().layout().floor(1);
+    Path floor = log.context().layout().floor(1).path();
     byte[] bytes = Files.readAllBytes(floor);
-    Floor f = Floor.decode(bytes, floor);
+    Floor f = Floor.decode(bytes, Name.of(floor));
     put(floor, new Floor(log.id(), 1, f.to() + 1, 2, f.messages(), f.bytes()).encode());
-    tells(log.context().layout().segment(2), "to follow the one before");
+    tells(log.context().layout().segment(2).path(), "to follow the one before");
     put(floor, bytes);
     Files.delete(floor);
     assertEquals(1, python().exit(), "segment 1 is missing");
@@ -331,7 +332,7 @@ class PythonReaderTest {
   @Test
   void tellsDamageOfSegments() throws Exception {
     retireHalf();
-    Path segment = log.context().layout().segment(2);
+    Path segment = log.context().layout().segment(2).path();
     byte[] good = Files.readAllBytes(segment);
     Files.setPosixFilePermissions(segment, PosixFilePermissions.fromString("rw-rw-r--"));
     for (int i = 0; i < good.length; i += good.length / 37) {
@@ -365,8 +366,8 @@ class PythonReaderTest {
   @Test
   void tellsThatTheLastRecordWasAlteredOrVanished() throws Exception {
     generate();
-    Path last = log.context().layout().record(3);
-    HorizonRecord good = HorizonRecord.decode(Files.readAllBytes(last), last);
+    Path last = log.context().layout().record(3).path();
+    HorizonRecord good = HorizonRecord.decode(Files.readAllBytes(last), Name.of(last));
     Files.setPosixFilePermissions(last, PosixFilePermissions.fromString("rw-rw-r--"));
     Files.write(last, good.withBuckets(List.of()).encode());
     tellsOf(last);
@@ -416,7 +417,7 @@ class PythonReaderTest {
   @Test
   void tellsAFieldThatStandsTwice() throws Exception {
     generate();
-    Path identity = log.context().layout().identity();
+    Path identity = log.context().layout().identity().path();
     String text = Files.readString(identity);
     String body = text.substring(text.indexOf('\n') + 1);
     body = body.replaceFirst("\\{", "{\"name\": \"other\",");
@@ -479,18 +480,18 @@ class PythonReaderTest {
 
   /** Puts another document in place of a record; all digests are right. */
   private void rewrite(Path path, List<ClosedBucket> buckets) throws Exception {
-    var record = HorizonRecord.decode(Files.readAllBytes(path), path);
+    var record = HorizonRecord.decode(Files.readAllBytes(path), Name.of(path));
     put(path, record.withBuckets(buckets).encode());
   }
 
   @Test
   void tellsBucketsThatARecordListsTwiceOrOutOfItsRange() throws Exception {
     generate();
-    Path path = log.context().layout().record(1);
+    Path path = log.context().layout().record(1).path();
     byte[] good = Files.readAllBytes(path);
-    var buckets = HorizonRecord.decode(good, path).buckets();
+    var buckets = HorizonRecord.decode(good, Name.of(path)).buckets();
     assertTrue(buckets.size() > 1);
-    long end = HorizonRecord.decode(good, path).to();
+    long end = HorizonRecord.decode(good, Name.of(path)).to();
     var twice = new ArrayList<>(buckets);
     twice.add(1, buckets.get(0));
     var swapped = new ArrayList<>(buckets);

@@ -1,12 +1,12 @@
 package dev.cinch.bag.audit;
 
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Witness;
-import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class AuditedLease {
   /** A message: where its batch (or block of a segment) stands, and its timestamp. */
-  record Place(Path path, long offset, long timestamp) {}
+  record Place(Name path, long offset, long timestamp) {}
 
   /** Its messages in one log. */
   static final class Use {
@@ -37,7 +37,7 @@ final class AuditedLease {
       horizonBefore = recordFrom;
     }
 
-    void add(Path path, long offset, long timestamp, long recordFrom) {
+    void add(Name path, long offset, long timestamp, long recordFrom) {
       if (timestamp > last.timestamp()) {
         last = new Place(path, offset, timestamp);
       }
@@ -147,7 +147,7 @@ final class AuditedLease {
     return tenures.firstEntry().getValue().resumed();
   }
 
-  void message(Id log, Path path, long offset, long timestamp, long recordFrom) {
+  void message(Id log, Name path, long offset, long timestamp, long recordFrom) {
     Use use = uses.get(log);
     if (use == null) {
       uses.put(log, new Use(new Place(path, offset, timestamp), recordFrom));

@@ -19,6 +19,7 @@ import dev.cinch.bag.format.SegmentBucket.Hole;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.Patience;
@@ -27,7 +28,6 @@ import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -64,8 +64,8 @@ final class BucketVerifier {
    * @return what a record counts of it; empty if its lock is another one, or can't be read
    */
   Optional<Sums> closed(Bucket bucket, @Nullable String digest, WitnessVerifier keys) {
-    Path directory = log.layout().bucket(bucket);
-    Path lock = LogLayout.lock(directory);
+    Name directory = log.layout().bucket(bucket);
+    Name lock = LogLayout.lock(directory);
     try {
       Optional<SegmentReader> closed = locks.open(bucket, wait);
       if (closed.isEmpty()) {
@@ -114,12 +114,12 @@ final class BucketVerifier {
 
   /** A bucket that a record lists is lost. */
   void missing(Bucket bucket) {
-    Path lock = LogLayout.lock(log.layout().bucket(bucket));
+    Name lock = LogLayout.lock(log.layout().bucket(bucket));
     tally.found(Finding.damage(lock, 0, "the lock of a bucket that a record lists", "no file"));
   }
 
   /** What else stands in a closed bucket. */
-  private void others(Path directory, SegmentBucket bucket) throws IOException {
+  private void others(Name directory, SegmentBucket bucket) throws IOException {
     Set<String> known = new HashSet<>(LogLayout.MARKS);
     bucket.files().forEach(f -> known.add(f.name().toString()));
     List<String> names = storage.list(directory, Freshness.CACHED).stream().sorted().toList();
@@ -132,12 +132,12 @@ final class BucketVerifier {
         tally.foreign(directory.resolve(name));
       }
     }
-    Path prelock = LogLayout.prelock(directory);
-    prelock(prelock, names.contains(String.valueOf(prelock.getFileName())));
+    Name prelock = LogLayout.prelock(directory);
+    prelock(prelock, names.contains(prelock.last()));
   }
 
   /** Only its size counts; still, all closers write the same byte. */
-  private void prelock(Path prelock, boolean there) throws IOException {
+  private void prelock(Name prelock, boolean there) throws IOException {
     String actual = "no file";
     if (there) {
       byte[] bytes = storage.read(prelock, 1 << 12, all -> all);
@@ -175,10 +175,10 @@ final class BucketVerifier {
     open(bucket, log.layout().bucket(bucket), keys);
   }
 
-  private void open(Bucket bucket, Path directory, WitnessVerifier keys) {
+  private void open(Bucket bucket, Name directory, WitnessVerifier keys) {
     try {
       for (String name : storage.list(directory, Freshness.CACHED).stream().sorted().toList()) {
-        Path path = directory.resolve(name);
+        Name path = directory.resolve(name);
         Optional<DataFileName> parsed = DataFileName.parse(name);
         if (parsed.isPresent()) {
           openFile(bucket, path, parsed.get(), keys);
@@ -196,7 +196,7 @@ final class BucketVerifier {
   }
 
   /** Reads all of a data file, as its closer will: what is not whole at its end is a torn tail. */
-  private void openFile(Bucket bucket, Path path, DataFileName name, WitnessVerifier keys) {
+  private void openFile(Bucket bucket, Name path, DataFileName name, WitnessVerifier keys) {
     var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
     OpenFiles.Opening uncached = () -> log.storage().open(bucket, name, Freshness.CERTAIN);
     var findings = new ArrayList<Finding>();

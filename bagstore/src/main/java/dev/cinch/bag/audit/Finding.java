@@ -3,9 +3,9 @@ package dev.cinch.bag.audit;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.InWords;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import java.io.IOException;
-import java.nio.file.Path;
 
 /**
  * Something that {@link StoreVerifier} came across.
@@ -16,7 +16,7 @@ import java.nio.file.Path;
  * @param expected what should be there
  * @param actual what is
  */
-public record Finding(Severity severity, Path path, long offset, String expected, String actual) {
+public record Finding(Severity severity, Name path, long offset, String expected, String actual) {
   /** How bad a finding is. */
   public enum Severity {
     /** A reader can't give the right answer, or nobody can prove that it does. */
@@ -25,17 +25,17 @@ public record Finding(Severity severity, Path path, long offset, String expected
     NOTE
   }
 
-  static Finding damage(Path path, long offset, String expected, String actual) {
+  static Finding damage(Name path, long offset, String expected, String actual) {
     return new Finding(Severity.DAMAGE, path, offset, expected, actual);
   }
 
-  static Finding note(Path path, long offset, String expected, String actual) {
+  static Finding note(Name path, long offset, String expected, String actual) {
     return new Finding(Severity.NOTE, path, offset, expected, actual);
   }
 
   /** Something that Cinch did not put there, or that somebody left. */
-  static Finding foreign(Path path) {
-    String name = String.valueOf(path.getFileName());
+  static Finding foreign(Name path) {
+    String name = path.last();
     return note(
         path,
         0,
@@ -48,7 +48,7 @@ public record Finding(Severity severity, Path path, long offset, String expected
   }
 
   /** Something that can't be read: damage, named by what the error says of it. */
-  static Finding of(IOException e, Path path, String expected) {
+  static Finding of(IOException e, Name path, String expected) {
     return e instanceof DamagedException d ? of(d) : damage(path, 0, expected, InWords.line(e));
   }
 

@@ -4,6 +4,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.KeyRules;
 import dev.cinch.bag.store.StoreContext;
@@ -11,7 +12,6 @@ import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -35,7 +35,7 @@ final class KeysVerifier {
 
   /** Checks those that there are. */
   void verify() throws IOException {
-    Path directory = store.layout().keys();
+    Name directory = store.layout().keys();
     for (String name : store.storage().listIfThere(directory, Freshness.CACHED)) {
       if (Numbered.parse(name).isEmpty()) {
         tally.foreign(directory.resolve(name));
@@ -60,7 +60,7 @@ final class KeysVerifier {
     return all().first(Math.min(count, keys.size()));
   }
 
-  private Path path(long number) {
+  private Name path(long number) {
     return store.layout().keys().resolve(Numbered.name(number));
   }
 
@@ -77,7 +77,7 @@ final class KeysVerifier {
   /** The next one, which must be there. */
   private void next() throws IOException {
     long number = keys.size() + 1L;
-    Path path = path(number);
+    Name path = path(number);
     try {
       tally.read(path, store.storage().size(path));
       KeyFile file =

@@ -11,13 +11,13 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.SignedWitness;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -63,7 +63,7 @@ public final class LeaseAuditor {
    * @param created when the log was made, as its identity says (section 7)
    * @param settled {@link Long#MIN_VALUE} if it has no record
    */
-  record LogHorizon(LogName name, Path records, long created, long settled) {}
+  record LogHorizon(LogName name, Name records, long created, long settled) {}
 
   /**
    * Audits all logs of a store.
@@ -154,12 +154,12 @@ public final class LeaseAuditor {
     }
   }
 
-  private void violated(Rule rule, Path path, long offset, String problem) {
+  private void violated(Rule rule, Name path, long offset, String problem) {
     violated(rule, path, offset, problem, List.of());
   }
 
   private void violated(
-      Rule rule, Path path, long offset, String problem, List<AuditedLease> leases) {
+      Rule rule, Name path, long offset, String problem, List<AuditedLease> leases) {
     List<Id> ids = leases.stream().map(lease -> lease.correlation).toList();
     violated(new Violation(rule, path, offset, problem, ids));
   }

@@ -1,8 +1,8 @@
 package dev.cinch.bag.audit;
 
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
-import java.nio.file.Path;
 
 /**
  * A lease that settled messages were written under, and the last of them.
@@ -12,4 +12,4 @@ import java.nio.file.Path;
  * @param offset where in it the batch, or the block of a segment, begins; bytes
  * @param timestamp of the message, nanoseconds since the Unix epoch
  */
-public record LeaseUse(LeaseName name, Id correlation, Path path, long offset, long timestamp) {}
+public record LeaseUse(LeaseName name, Id correlation, Name path, long offset, long timestamp) {}

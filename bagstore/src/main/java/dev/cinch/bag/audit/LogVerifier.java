@@ -15,6 +15,7 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.LogContext;
@@ -22,7 +23,6 @@ import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -97,7 +97,7 @@ final class LogVerifier {
 
   private void intents() throws IOException {
     for (String name : storage.listIfThere(log.layout().intents(), Freshness.CACHED)) {
-      Path path = log.layout().intents().resolve(name);
+      Name path = log.layout().intents().resolve(name);
       OptionalLong reach = LogLayout.intentReach(name);
       if (reach.isEmpty()) {
         tally.foreign(path);
@@ -116,7 +116,7 @@ final class LogVerifier {
     }
   }
 
-  private boolean couldBeLeft(Path intent, long reach) throws IOException {
+  private boolean couldBeLeft(Name intent, long reach) throws IOException {
     try {
       return Intents.canBeLeft(reach, storage.changedAt(intent));
     } catch (NoSuchFileException e) {
@@ -126,10 +126,8 @@ final class LogVerifier {
 
   private List<Long> groups() throws IOException {
     var groups = new ArrayList<Long>();
-    Path records = log.layout().records();
-    if (!storage
-        .listIfThere(log.layout().horizon(), Freshness.CACHED)
-        .contains(String.valueOf(records.getFileName()))) {
+    Name records = log.layout().records();
+    if (!storage.listIfThere(log.layout().horizon(), Freshness.CACHED).contains(records.last())) {
       tally.bad(records, "the directory of the log's records", "none"); // readers need it
     }
     for (String name : storage.listIfThere(records, Freshness.CACHED)) {
@@ -142,7 +140,7 @@ final class LogVerifier {
     return groups;
   }
 
-  private List<Long> numbers(Path group, Map<Long, SortedSet<String>> seals) throws IOException {
+  private List<Long> numbers(Name group, Map<Long, SortedSet<String>> seals) throws IOException {
     var numbers = new ArrayList<Long>();
     for (String name : storage.listIfThere(group, Freshness.CACHED)) {
       OptionalLong number = Numbered.parse(name);
@@ -285,7 +283,7 @@ final class LogVerifier {
 
   /** The keys that apply to a record's range (rule F3). */
   private TrustedKeys trusted(HorizonRecord r) throws IOException {
-    Path path = chain.path(r.number());
+    Name path = chain.path(r.number());
     TrustedKeys trusted = keys.first(r.trustedKeys());
     if (trusted.size() < r.trustedKeys()) {
       tally.bad(path, "at most " + trusted.size() + " trusted keys", "" + r.trustedKeys());
@@ -382,7 +380,7 @@ final class LogVerifier {
             });
   }
 
-  private void strays(Path directory, List<String> names, long width) {
+  private void strays(Name directory, List<String> names, long width) {
     var strays = new TreeSet<>(names);
     for (long start : LogLayout.starts(directory, names, Long.MIN_VALUE, Long.MAX_VALUE, width)) {
       strays.remove(TimeName.of(start));

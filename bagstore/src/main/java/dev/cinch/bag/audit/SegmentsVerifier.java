@@ -11,13 +11,13 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -82,7 +82,7 @@ final class SegmentsVerifier {
     look(Freshness.CACHED);
   }
 
-  private List<String> list(Path directory, Freshness freshness) throws IOException {
+  private List<String> list(Name directory, Freshness freshness) throws IOException {
     return log.documents().listIfThere(directory, freshness);
   }
 
@@ -230,7 +230,7 @@ final class SegmentsVerifier {
   }
 
   private void segment(long number, SegmentMarks marks) {
-    Path path = log.layout().segment(number);
+    Name path = log.layout().segment(number);
     try (SegmentReader reader = SegmentReader.open(log, number, marks)) {
       SegmentHeader h = reader.header();
       if (!gap && (h.from() != covered || h.firstRecord() != lastRecord + 1)) {
@@ -261,7 +261,7 @@ final class SegmentsVerifier {
   }
 
   private void checkpoint(long number) throws IOException {
-    Path path = log.layout().checkpoint(number);
+    Name path = log.layout().checkpoint(number);
     try {
       Checkpoint c = new HorizonChain(log).readCheckpoint(number);
       tally.read(path, log.documents().size(path));
@@ -289,7 +289,7 @@ final class SegmentsVerifier {
   }
 
   /** Compares with what a checkpoint says of them. */
-  private void pinned(Checkpoint c, Path path) throws IOException {
+  private void pinned(Checkpoint c, Name path) throws IOException {
     int known = Math.min(pins.size(), c.segments().size());
     if (known < pins.size() || !pins.subList(0, known).equals(c.segments().subList(0, known))) {
       tally.bad(
@@ -376,7 +376,7 @@ final class SegmentsVerifier {
   }
 
   private void compareWithBuckets(SegmentFeed feed, Link tip, long number) {
-    Path path = log.layout().segment(number);
+    Name path = log.layout().segment(number);
     try (SegmentReader segment = SegmentReader.open(log, number)) {
       feed.check(segment, tip);
     } catch (DamagedException e) {

@@ -11,6 +11,7 @@ import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.read.ExpiredException;
@@ -115,13 +116,13 @@ public final class StoreVerifier {
   }
 
   /** Nothing stays in it, but for what a crash left. */
-  private void empty(Path directory) throws IOException {
+  private void empty(Name directory) throws IOException {
     List<String> unused = list(directory);
   }
 
   private void revocations() throws IOException {
-    Path directory = context.layout().revocations();
-    if (list(context.layout().service()).contains(directory.getFileName().toString())) {
+    Name directory = context.layout().revocations();
+    if (list(context.layout().service()).contains(directory.last())) {
       list(directory).stream()
           .filter(name -> !StoreLayout.isRevocation(name) && !Names.isTemporary(name))
           .forEach(name -> tally.foreign(directory.resolve(name)));
@@ -129,21 +130,21 @@ public final class StoreVerifier {
     }
   }
 
-  private void instances(Path directory) throws IOException {
+  private void instances(Name directory) throws IOException {
     signed(directory, () -> StoreShards.lookAsPermitted(context).strays());
   }
 
-  private void ceilings(Path directory) throws IOException {
+  private void ceilings(Name directory) throws IOException {
     signed(directory, () -> StoreCeilings.of(context).strays());
   }
 
   private interface Strays {
-    List<Path> find() throws IOException;
+    List<Name> find() throws IOException;
   }
 
   /** What servers of the lease service left, which counts by the signature of a key. */
-  private void signed(Path directory, Strays strays) throws IOException {
-    var unsigned = new HashSet<Path>();
+  private void signed(Name directory, Strays strays) throws IOException {
+    var unsigned = new HashSet<Name>();
     try {
       unsigned.addAll(strays.find());
     } catch (ForeignEntryException e) {
@@ -154,7 +155,7 @@ public final class StoreVerifier {
       // A directory that is missing holds nothing.
     }
     for (String name : list(directory)) {
-      Path path = directory.resolve(name);
+      Name path = directory.resolve(name);
       if (unsigned.contains(path)) {
         tally.found(
             Finding.note(path, 0, "what a key of the store signed", "what counts for nothing"));
@@ -165,7 +166,7 @@ public final class StoreVerifier {
   }
 
   private void settings() throws IOException {
-    Path path = context.layout().settings();
+    Name path = context.layout().settings();
     tally.read(path, context.storage().size(path));
     byte[] expected = context.identity().encode();
     try {
@@ -178,7 +179,7 @@ public final class StoreVerifier {
     }
   }
 
-  private static int same(Path path, byte[] expected, byte[] actual) throws DamagedException {
+  private static int same(Name path, byte[] expected, byte[] actual) throws DamagedException {
     int differs = Arrays.mismatch(expected, actual);
     if (differs >= 0) {
       throw new DamagedException(path, differs, "store.json as init writes it", "other bytes");
@@ -186,7 +187,7 @@ public final class StoreVerifier {
     return actual.length;
   }
 
-  private void numbered(Path directory) throws IOException {
+  private void numbered(Name directory) throws IOException {
     for (String name : list(directory)) {
       if (Numbered.parse(name).isEmpty()) {
         tally.foreign(directory.resolve(name));
@@ -198,7 +199,7 @@ public final class StoreVerifier {
 
   /** The number of the last record that a listing shows; 0 if there is none, or nobody may list. */
   private void log(LogName name) throws IOException {
-    Path identity = context.layout().log(name).identity();
+    Name identity = context.layout().log(name).identity();
     try {
       List<Log> whole = store.whole(List.of(name));
       if (whole.isEmpty() && (isStray(name) || removed(name))) {
@@ -225,7 +226,7 @@ public final class StoreVerifier {
 
   /** Whether what has the name is no directory: told as foreign. */
   private boolean isStray(LogName name) throws IOException {
-    Path root = context.layout().log(name).root();
+    Name root = context.layout().log(name).root();
     try {
       List<String> unused = context.storage().list(root, Freshness.CACHED);
       return false;
@@ -241,7 +242,7 @@ public final class StoreVerifier {
     if (removal.isEmpty()) {
       return false;
     }
-    Path path = context.layout().log(name).removed();
+    Name path = context.layout().log(name).removed();
     tally.read(path, removal.get().encode().length);
     return true;
   }
@@ -276,7 +277,7 @@ public final class StoreVerifier {
     if (first.get() == null || passed.get()) {
       return;
     }
-    Path root = log.context().layout().root();
+    Name root = log.context().layout().root();
     String expected = "a message that a valid lease permits";
     String actual = "all left out, the first because ";
     tally.found(
@@ -285,11 +286,11 @@ public final class StoreVerifier {
             : Finding.damage(root, 0, expected, actual + faulty.get()));
   }
 
-  private void names(Path directory, Set<String> allowed) throws IOException {
+  private void names(Name directory, Set<String> allowed) throws IOException {
     tally.names(context, directory, allowed);
   }
 
-  private List<String> list(Path directory) throws IOException {
+  private List<String> list(Name directory) throws IOException {
     return context.storage().listIfThere(directory, Freshness.CACHED);
   }
 }

@@ -1,11 +1,11 @@
 package dev.cinch.bag.audit;
 
 import dev.cinch.bag.format.ForeignEntryException;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -69,16 +69,16 @@ final class Tally {
     listener.found(f);
   }
 
-  void foreign(Path path) {
+  void foreign(Name path) {
     found(Finding.foreign(path));
   }
 
-  void bad(Path path, String expected, String actual) {
+  void bad(Name path, String expected, String actual) {
     found(Finding.damage(path, 0, expected, actual));
   }
 
   /** Tells what stands in a directory and has another name than may stand there. */
-  void names(StoreContext store, Path directory, Set<String> allowed) throws IOException {
+  void names(StoreContext store, Name directory, Set<String> allowed) throws IOException {
     for (String name : store.storage().listIfThere(directory, Freshness.CACHED)) {
       if (!allowed.contains(name)) {
         foreign(directory.resolve(name));
@@ -87,7 +87,7 @@ final class Tally {
   }
 
   /** Its name says all; still, it is a file. */
-  void file(StoreContext store, Path path) throws IOException {
+  void file(StoreContext store, Name path) throws IOException {
     try {
       boolean unused = store.storage().isThere(path, Freshness.CACHED);
     } catch (ForeignEntryException e) {
@@ -102,7 +102,7 @@ final class Tally {
     return damage > 0;
   }
 
-  void read(Path file, long size) {
+  void read(Name file, long size) {
     files++;
     bytes += size;
     listener.progress(file, summary());

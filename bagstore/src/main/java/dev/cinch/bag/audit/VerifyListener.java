@@ -1,6 +1,6 @@
 package dev.cinch.bag.audit;
 
-import java.nio.file.Path;
+import dev.cinch.bag.model.Name;
 
 /** Told how a {@link StoreVerifier} gets on. Called on the verifier's thread. */
 @FunctionalInterface
@@ -14,5 +14,5 @@ public interface VerifyListener {
    * @param file which
    * @param soFar what was read so far, this file included
    */
-  default void progress(Path file, VerifySummary soFar) {}
+  default void progress(Name file, VerifySummary soFar) {}
 }

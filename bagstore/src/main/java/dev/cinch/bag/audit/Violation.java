@@ -1,7 +1,7 @@
 package dev.cinch.bag.audit;
 
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Id;
-import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -13,7 +13,7 @@ import java.util.List;
  * @param problem one line for the user
  * @param leases correlations of those concerned, as far as they are known
  */
-public record Violation(Rule rule, Path path, long offset, String problem, List<Id> leases) {
+public record Violation(Rule rule, Name path, long offset, String problem, List<Id> leases) {
   public Violation {
     leases = List.copyOf(leases);
   }

@@ -5,11 +5,11 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Floor;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Family;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -77,7 +77,7 @@ final class Checkpoints {
 
   /** Reads one, whether it was read before or not. */
   Checkpoint read(long number) throws IOException {
-    Path path = log.layout().checkpoint(number);
+    Name path = log.layout().checkpoint(number);
     return log.documents()
         .read(
             path,
@@ -92,7 +92,7 @@ final class Checkpoints {
   }
 
   private Floor readFloor(long number) throws IOException {
-    Path path = log.layout().floor(number);
+    Name path = log.layout().floor(number);
     return log.documents()
         .read(
             path,
@@ -104,7 +104,7 @@ final class Checkpoints {
             });
   }
 
-  private <T> T another(Path path, String expected, String actual) throws DamagedException {
+  private <T> T another(Name path, String expected, String actual) throws DamagedException {
     throw new DamagedException(path, 0, expected + " of log " + log.id(), actual);
   }
 }

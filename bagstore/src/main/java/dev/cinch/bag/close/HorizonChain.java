@@ -10,6 +10,7 @@ import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage.Family;
 import dev.cinch.bag.storage.LogStorage.Freshness;
@@ -20,7 +21,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -132,7 +132,7 @@ public final class HorizonChain {
   private Optional<DamagedException> missing(long last) throws IOException {
     OptionalLong segment = last(Family.SEGMENT);
     if (segment.isPresent()) {
-      Path path = log.layout().segment(segment.getAsLong());
+      Name path = log.layout().segment(segment.getAsLong());
       long ends = last == 0 ? 1 : lastRecord(path);
       if (ends > last) {
         return Optional.of(missing(path, last == 0 ? lastRecord(path) : ends, last));
@@ -152,7 +152,7 @@ public final class HorizonChain {
     return Records.list(log.documents(), log.layout(), freshness);
   }
 
-  private DamagedException missing(Path named, long number, long last) {
+  private DamagedException missing(Name named, long number, long last) {
     return new DamagedException(
         path(Math.max(1, number)),
         0,
@@ -161,7 +161,7 @@ public final class HorizonChain {
   }
 
   /** The last record that a segment covers; 0 if it says nothing, which its readers tell. */
-  private long lastRecord(Path segment) throws IOException {
+  private long lastRecord(Name segment) throws IOException {
     try {
       return lastRecord(segment, Freshness.CACHED);
     } catch (IOException e) { // stale, since it expired while it was open
@@ -169,7 +169,7 @@ public final class HorizonChain {
     }
   }
 
-  private long lastRecord(Path segment, Freshness freshness) throws IOException {
+  private long lastRecord(Name segment, Freshness freshness) throws IOException {
     try {
       ByteBuffer start = ByteBuffer.allocate(SegmentHeader.BYTES).order(ByteOrder.LITTLE_ENDIAN);
       try (Stored in = log.documents().open(segment, freshness)) {
@@ -193,7 +193,7 @@ public final class HorizonChain {
     try {
       listing = records(freshness);
     } catch (NoSuchFileException e) { // it was made before the identity, and is never removed
-      Path records = log.layout().records();
+      Name records = log.layout().records();
       throw new DamagedException(records, 0, "the directory of the log's records", "none");
     }
     long number = listing.last() > 0 ? listing.last() : checkpoints.number().orElse(0);
@@ -217,7 +217,7 @@ public final class HorizonChain {
     if (seals.isEmpty() || seals.equals(Set.of(link.digest()))) {
       return link;
     }
-    Path path = path(number);
+    Name path = path(number);
     Link stored = read(number, Freshness.CERTAIN); // rule N5
     if (seals.equals(Set.of(stored.digest()))) {
       return stored;
@@ -259,7 +259,7 @@ public final class HorizonChain {
    * @throws NoSuchFileException if it is missing, and a checkpoint stands above it
    */
   public Link readKept(long number) throws IOException {
-    Path group = log.layout().recordGroup(LogLayout.groupOfRecord(number));
+    Name group = log.layout().recordGroup(LogLayout.groupOfRecord(number));
     return log.documents()
         .patience(group)
         .find(() -> readUnlessMissing(number))
@@ -281,7 +281,7 @@ public final class HorizonChain {
   }
 
   /** Where a record stands. */
-  public Path path(long number) {
+  public Name path(long number) {
     return log.layout().record(number);
   }
 
@@ -310,7 +310,7 @@ public final class HorizonChain {
    * shows that it was altered or has vanished. A failure is none: no seal says nothing.
    */
   void seal(Link link) {
-    Path seal = log.layout().recordSeal(link.record().number(), link.digest());
+    Name seal = log.layout().recordSeal(link.record().number(), link.digest());
     try {
       durable(link);
       log.storage().publish(seal, new byte[0]);
@@ -341,7 +341,7 @@ public final class HorizonChain {
   }
 
   private Link decode(byte[] bytes, long number) throws DamagedException {
-    Path path = path(number);
+    Name path = path(number);
     HorizonRecord record = HorizonRecord.decode(bytes, path, log.bucketWidth());
     if (!record.log().equals(log.id()) || record.number() != number) {
       throw new DamagedException(
@@ -410,7 +410,7 @@ public final class HorizonChain {
 
   /** What is wrong where the records leave out a time. */
   public DamagedException noneSettles(long time) {
-    Path path = log.layout().records();
+    Name path = log.layout().records();
     return new DamagedException(path, 0, "a record that settles the time " + time, "none");
   }
 

@@ -3,13 +3,13 @@ package dev.cinch.bag.close;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,7 +49,7 @@ public final class Intents {
    *
    * @param to the boundary that it reaches; {@link Long#MAX_VALUE} for the end of time
    */
-  public record Left(long to, Path document) {}
+  public record Left(long to, Name document) {}
 
   /**
    * A closer's own.
@@ -96,7 +96,7 @@ public final class Intents {
   private Intent leave(long to, long reach) throws IOException {
     LogLayout layout = log.layout();
     Id closer = Id.random(log.store().random());
-    Path document =
+    Name document =
         reach == Long.MAX_VALUE ? layout.endIntent(closer) : layout.intent(reach, closer);
     boolean unused = storage.publish(document, new byte[0]);
     return new Intent(to, closer, new Left(reach, document));
@@ -109,7 +109,7 @@ public final class Intents {
 
   /** Those there are. */
   public List<Left> left(Freshness freshness) throws IOException {
-    Path place = log.layout().intents();
+    Name place = log.layout().intents();
     List<String> names =
         freshness == Freshness.CERTAIN
             ? storage.list(place, freshness)

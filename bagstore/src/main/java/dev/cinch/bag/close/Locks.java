@@ -10,13 +10,12 @@ import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentTrailer;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
-import java.util.Objects;
 import java.util.Optional;
 
 /** Reads the locks of a log's buckets: settled files, each of one bucket (rule C1). Thread-safe. */
@@ -69,9 +68,9 @@ public final class Locks {
 
   /** As {@link #read}, for who does not know that there is one. A "no" may be old. */
   public Optional<Closed> readIfListed(Bucket bucket) throws IOException {
-    Path path = path(bucket);
-    Path place = Objects.requireNonNull(path.getParent());
-    return log.documents().listIfThere(place, Freshness.CACHED).contains("" + path.getFileName())
+    Name path = path(bucket);
+    Name place = path.parent();
+    return log.documents().listIfThere(place, Freshness.CACHED).contains("" + path.last())
         ? read(bucket)
         : Optional.empty();
   }
@@ -134,7 +133,7 @@ public final class Locks {
   }
 
   /** Where the lock stands, for people. */
-  Path path(Bucket bucket) {
+  Name path(Bucket bucket) {
     return LogLayout.lock(log.layout().bucket(bucket));
   }
 }

@@ -11,12 +11,12 @@ import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -55,7 +55,7 @@ public class DataFileCursor extends Cursor implements Closeable {
   /** Whatever its user counts it as. */
   int tag;
 
-  private final Path path;
+  private final Name path;
   private final DataFileName name;
   private final Bucket bucket;
   private final String sortName;
@@ -95,7 +95,7 @@ public class DataFileCursor extends Cursor implements Closeable {
   private long validLength;
 
   private DataFileCursor(
-      Path path,
+      Name path,
       FileHeader expected,
       Stored in,
       OpenFiles.Opening uncached,
@@ -127,7 +127,7 @@ public class DataFileCursor extends Cursor implements Closeable {
    * @param files where it is noted what this holds
    */
   public DataFileCursor(
-      Path path,
+      Name path,
       FileHeader expected,
       Stored in,
       OpenFiles.Opening uncached,
@@ -140,7 +140,7 @@ public class DataFileCursor extends Cursor implements Closeable {
 
   /** Once more over what was found before; it must be the same. */
   public DataFileCursor(
-      Path path,
+      Name path,
       FileHeader expected,
       Stored in,
       OpenFiles.Opening uncached,
@@ -509,7 +509,7 @@ public class DataFileCursor extends Cursor implements Closeable {
   }
 
   @Override
-  public Path path() {
+  public Name path() {
     return path;
   }
 

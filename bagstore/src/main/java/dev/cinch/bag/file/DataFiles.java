@@ -9,13 +9,13 @@ import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -119,7 +119,7 @@ public final class DataFiles implements Evidence.Source {
   }
 
   /** Where a file stands, for people. */
-  private Path path(DataFileName name) {
+  private Name path(DataFileName name) {
     return LogLayout.dataFile(log.layout().bucket(bucket), name);
   }
 

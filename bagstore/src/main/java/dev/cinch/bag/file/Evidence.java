@@ -2,9 +2,9 @@ package dev.cinch.bag.file;
 
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Message;
+import dev.cinch.bag.model.Name;
 import java.io.Closeable;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public interface Evidence extends Message {
   /** The file that it was read from: a data file or, once its bucket is retired, a segment. */
-  Path path();
+  Name path();
 
   /** Where in that file its batch, or in a segment its block, begins; bytes. */
   long offset();

@@ -12,11 +12,11 @@ import dev.cinch.bag.format.SegmentMessages;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -210,7 +210,7 @@ public final class SegmentCursor extends Cursor implements Evidence.Source {
   }
 
   @Override
-  public Path path() {
+  public Name path() {
     return segment.path();
   }
 

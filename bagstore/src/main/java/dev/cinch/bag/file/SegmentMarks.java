@@ -3,9 +3,9 @@ package dev.cinch.bag.file;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.LogContext;
-import java.nio.file.Path;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -44,7 +44,7 @@ public final class SegmentMarks {
   /**
    * @throws DamagedException if the checkpoint says that a segment has another number of messages
    */
-  void checkMessages(long number, long messages, Path path) throws DamagedException {
+  void checkMessages(long number, long messages, Name path) throws DamagedException {
     OptionalLong through = messagesThrough(number);
     long before = messagesThrough(number - 1).orElse(0);
     if (through.isPresent() && through.getAsLong() - before != messages) {

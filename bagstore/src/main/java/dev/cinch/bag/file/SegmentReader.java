@@ -12,6 +12,7 @@ import dev.cinch.bag.format.SegmentMessages;
 import dev.cinch.bag.format.SegmentTrailer;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.CountingKeys;
@@ -23,7 +24,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.HexFormat;
 import java.util.Optional;
@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
 @CheckReturnValue
 public final class SegmentReader implements Closeable {
   private final LogContext log;
-  private final Path path;
+  private final Name path;
   private Stored in;
   private final long size;
   private final SegmentHeader header;
@@ -95,7 +95,7 @@ public final class SegmentReader implements Closeable {
    * @param bucket of the lock; null for a segment
    * @param number of the segment; 0 for a lock
    */
-  private record Place(Path path, long number, @Nullable Bucket bucket) {
+  private record Place(Name path, long number, @Nullable Bucket bucket) {
     static Place of(LogContext log, long number) {
       return new Place(log.layout().segment(number), number, null);
     }
@@ -190,7 +190,7 @@ public final class SegmentReader implements Closeable {
                     log.layout().segment(number), 0, "a segment that was published", "no file"));
   }
 
-  private static Stored open(LogContext log, Path path, Freshness freshness) throws IOException {
+  private static Stored open(LogContext log, Name path, Freshness freshness) throws IOException {
     return log.documents().open(path, freshness);
   }
 
@@ -293,7 +293,7 @@ public final class SegmentReader implements Closeable {
     return log;
   }
 
-  public Path path() {
+  public Name path() {
     return path;
   }
 

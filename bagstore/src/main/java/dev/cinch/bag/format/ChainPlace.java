@@ -1,6 +1,6 @@
 package dev.cinch.bag.format;
 
-import java.nio.file.Path;
+import dev.cinch.bag.model.Name;
 
 /**
  * A place in a log's chain of records: what the next record must follow (rule H2). It is known from
@@ -38,7 +38,7 @@ public record ChainPlace(long number, long to, String digest, int trustedKeys) {
    * @param mine of the record at this place; the one blamed if the next names another digest
    * @throws DamagedException if its number, range, {@code previous} or keys say otherwise
    */
-  public void precedes(HorizonRecord next, Path path, Path mine) throws DamagedException {
+  public void precedes(HorizonRecord next, Name path, Name mine) throws DamagedException {
     if (next.number() != number + 1) {
       throw new DamagedException(path, 0, "record " + (number + 1), "record " + next.number());
     }
@@ -72,7 +72,7 @@ public record ChainPlace(long number, long to, String digest, int trustedKeys) {
    * @param path of the record
    * @param named what names it, for people
    */
-  public void is(HorizonRecord record, String itsDigest, Path path, String named)
+  public void is(HorizonRecord record, String itsDigest, Name path, String named)
       throws DamagedException {
     if (!itsDigest.equals(digest)) {
       throw new DamagedException(

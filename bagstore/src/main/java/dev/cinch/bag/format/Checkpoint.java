@@ -3,8 +3,8 @@ package dev.cinch.bag.format;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Id;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -94,7 +94,7 @@ public record Checkpoint(
    * @throws DamagedException if it is not a checkpoint, was cut short or altered, or contradicts
    *     itself
    */
-  public static Checkpoint decode(byte[] bytes, Path path) throws DamagedException {
+  public static Checkpoint decode(byte[] bytes, Name path) throws DamagedException {
     Fields in = Envelope.decode(TYPE, VERSION, VERSION, bytes, path).fields();
     long number = in.number("number", 1, Numbered.MAX);
     long segment = in.number("segment", 1, number); // each has a record at least

@@ -1,8 +1,8 @@
 package dev.cinch.bag.format;
 
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.OneLine;
 import java.io.IOException;
-import java.nio.file.Path;
 
 /**
  * A file does not hold what it must. Names the file, the offset, what was expected and what was
@@ -14,7 +14,7 @@ public class DamagedException extends IOException {
   /** Damaged bytes are quoted, but not all of them. */
   private static final int MAX_QUOTED = 400;
 
-  private final transient Path path;
+  private final transient Name path;
   private final long offset;
   private final String expected;
   private final String actual;
@@ -23,7 +23,7 @@ public class DamagedException extends IOException {
    * @param path the damaged file
    * @param offset of the damage in bytes, 0 when it concerns the file as a whole
    */
-  public DamagedException(Path path, long offset, String expected, String actual) {
+  public DamagedException(Name path, long offset, String expected, String actual) {
     super(
         "%s: damaged at byte %d: expected %s, found %s"
             .formatted(path, offset, quoted(expected), quoted(actual)));
@@ -37,7 +37,7 @@ public class DamagedException extends IOException {
     return OneLine.of(text, MAX_QUOTED);
   }
 
-  public Path path() {
+  public Name path() {
     return path;
   }
 

@@ -3,9 +3,9 @@ package dev.cinch.bag.format;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.JsonTree;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
@@ -66,7 +66,7 @@ public final class Envelope {
    *
    * @param path for the error message only
    */
-  public static Fields decode(String type, byte[] bytes, Path path) throws DamagedException {
+  public static Fields decode(String type, byte[] bytes, Name path) throws DamagedException {
     return decode(type, FIRST_VERSION, FIRST_VERSION, bytes, path).fields();
   }
 
@@ -77,7 +77,7 @@ public final class Envelope {
    * @param newest the last one
    * @param path for the error message only
    */
-  public static Document decode(String type, int oldest, int newest, byte[] bytes, Path path)
+  public static Document decode(String type, int oldest, int newest, byte[] bytes, Name path)
       throws DamagedException {
     int newline = -1;
     for (int i = 0; i < Math.min(bytes.length, MAX_FIRST_LINE); i++) {

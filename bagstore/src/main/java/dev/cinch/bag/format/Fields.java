@@ -1,8 +1,8 @@
 package dev.cinch.bag.format;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Id;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
@@ -16,9 +16,9 @@ public final class Fields {
   private static final Pattern HEX = Pattern.compile("[0-9a-f]*");
 
   private final JsonNode node;
-  private final Path path;
+  private final Name path;
 
-  Fields(JsonNode node, Path path) throws DamagedException {
+  Fields(JsonNode node, Name path) throws DamagedException {
     if (!node.isObject()) {
       throw new DamagedException(path, 0, "a JSON object", node.getNodeType().toString());
     }
@@ -27,7 +27,7 @@ public final class Fields {
   }
 
   /** The file that the fields are from. */
-  public Path path() {
+  public Name path() {
     return path;
   }
 

@@ -3,8 +3,8 @@ package dev.cinch.bag.format;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Id;
-import java.nio.file.Path;
 
 /**
  * The time before which a log's messages expired (rule R4): segments up to a number are dropped,
@@ -47,7 +47,7 @@ public record Floor(Id log, long segment, long to, long record, long messages, l
    * @param path for error messages
    * @throws DamagedException if it is none, was cut short or altered, or contradicts itself
    */
-  public static Floor decode(byte[] bytes, Path path) throws DamagedException {
+  public static Floor decode(byte[] bytes, Name path) throws DamagedException {
     Fields in = Envelope.decode(TYPE, VERSION, VERSION, bytes, path).fields();
     long segment = in.number("segment", 1, Numbered.MAX);
     return new Floor(
@@ -65,7 +65,7 @@ public record Floor(Id log, long segment, long to, long record, long messages, l
    * @param path of the floor
    * @throws DamagedException if the segment does not go on where this ends
    */
-  public void precedes(SegmentHeader first, Path path) throws DamagedException {
+  public void precedes(SegmentHeader first, Name path) throws DamagedException {
     if (first.from() != to || first.firstRecord() != record + 1) {
       throw new DamagedException(
           path,

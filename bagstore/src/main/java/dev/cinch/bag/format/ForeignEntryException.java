@@ -1,6 +1,6 @@
 package dev.cinch.bag.format;
 
-import java.nio.file.Path;
+import dev.cinch.bag.model.Name;
 
 /**
  * Something stands in a store where only a file or a directory of Cinch may: a link, a pipe, a
@@ -14,14 +14,14 @@ public class ForeignEntryException extends DamagedException {
   private final boolean file;
 
   private ForeignEntryException(
-      Path path, String expected, String actual, String remedy, boolean file) {
+      Name path, String expected, String actual, String remedy, boolean file) {
     super(path, 0, expected, actual);
     this.remedy = remedy;
     this.file = file;
   }
 
   /** A regular file belongs there. */
-  public static ForeignEntryException notAFile(Path path, String actual) {
+  public static ForeignEntryException notAFile(Name path, String actual) {
     return new ForeignEntryException(
         path,
         "a regular file",
@@ -31,7 +31,7 @@ public class ForeignEntryException extends DamagedException {
   }
 
   /** A directory belongs there. */
-  public static ForeignEntryException notADirectory(Path path, String actual) {
+  public static ForeignEntryException notADirectory(Name path, String actual) {
     return new ForeignEntryException(
         path,
         "a directory",
@@ -41,19 +41,19 @@ public class ForeignEntryException extends DamagedException {
   }
 
   /** A file that would be changed has names that are not the store's. */
-  public static ForeignEntryException manyNames(Path path, long names) {
+  public static ForeignEntryException manyNames(Name path, long names) {
     return new ForeignEntryException(
         path,
         "a file with one name",
         "one with " + names,
         "it was not changed; remove its other names (find them with: find DIR -samefile "
-            + path.getFileName()
+            + path.last()
             + ")",
         true);
   }
 
   /** A file of Cinch's may stand there, and its name is not that of one. */
-  public static ForeignEntryException notOurs(Path path) {
+  public static ForeignEntryException notOurs(Name path) {
     return new ForeignEntryException(
         path, "nothing else", "a foreign file", "it was left; remove it", true);
   }

@@ -4,8 +4,8 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Id;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -182,7 +182,7 @@ public record HorizonRecord(
    * @throws DamagedException also if its range does not end at a boundary of buckets, or a bucket
    *     in it is none
    */
-  public static HorizonRecord decode(byte[] bytes, Path path, long width) throws DamagedException {
+  public static HorizonRecord decode(byte[] bytes, Name path, long width) throws DamagedException {
     HorizonRecord record = decode(bytes, path);
     if (Math.floorMod(record.to, width) != 0) {
       throw new DamagedException(path, 0, "a range up to a boundary of buckets", "" + record.to);
@@ -199,7 +199,7 @@ public record HorizonRecord(
    * @param path for error messages
    * @throws DamagedException if it is not a record, was cut short or altered, or contradicts itself
    */
-  public static HorizonRecord decode(byte[] bytes, Path path) throws DamagedException {
+  public static HorizonRecord decode(byte[] bytes, Name path) throws DamagedException {
     Fields in = Envelope.decode(TYPE, VERSION, VERSION, bytes, path).fields();
     var buckets = new ArrayList<ClosedBucket>();
     long from = in.number("from");

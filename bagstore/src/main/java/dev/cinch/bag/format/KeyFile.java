@@ -3,12 +3,12 @@ package dev.cinch.bag.format;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.KeyEndorsement;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HexFormat;
 
@@ -92,7 +92,7 @@ public record KeyFile(PublicKey key, Endorsement endorsement) {
    * @param path for error messages
    * @throws DamagedException if it is no such file
    */
-  public static KeyFile decode(byte[] bytes, Path path) throws DamagedException {
+  public static KeyFile decode(byte[] bytes, Name path) throws DamagedException {
     Envelope.Document read = Envelope.decode(TYPE, Envelope.FIRST_VERSION, DELEGATED, bytes, path);
     Fields in = read.fields();
     PublicKey key = publicKey(in);
@@ -114,7 +114,7 @@ public record KeyFile(PublicKey key, Endorsement endorsement) {
     return PublicKey.parse(in.hex("publicKey", 2 * PublicKey.BYTES));
   }
 
-  private static PublicKey cellKey(Fields in, PublicKey expected, Path path)
+  private static PublicKey cellKey(Fields in, PublicKey expected, Name path)
       throws DamagedException {
     var nodes = new ArrayList<PublicKey>();
     for (Fields node : in.objects("nodes")) {

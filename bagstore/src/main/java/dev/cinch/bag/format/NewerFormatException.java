@@ -1,7 +1,7 @@
 package dev.cinch.bag.format;
 
+import dev.cinch.bag.model.Name;
 import java.io.IOException;
-import java.nio.file.Path;
 
 /**
  * A store of a format that came after this code. It is not damaged, and nothing was changed; only
@@ -14,7 +14,7 @@ public class NewerFormatException extends IOException {
    * @param path the file that says so
    * @param format the format that it names, above {@link StoreIdentity#FORMAT}
    */
-  NewerFormatException(Path path, int format) {
+  NewerFormatException(Name path, int format) {
     super(
         "%s: made by a newer Cinch: store format %d, this one knows %d; use the Cinch that made it, or a newer one"
             .formatted(path, format, StoreIdentity.FORMAT));

@@ -2,8 +2,8 @@ package dev.cinch.bag.format;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Id;
-import java.nio.file.Path;
 
 /**
  * That a log was removed (rule H8): {@code logs/<log>/removed}.
@@ -27,7 +27,7 @@ public record Removal(Id log, String name, long removed, String by) {
    * @param path for error messages
    * @throws DamagedException if it is none, was cut short or altered
    */
-  public static Removal decode(byte[] bytes, Path path) throws DamagedException {
+  public static Removal decode(byte[] bytes, Name path) throws DamagedException {
     Fields in = Envelope.decode(TYPE, bytes, path);
     return new Removal(in.id("log"), in.text("name"), in.number("removed"), in.text("by"));
   }

@@ -1,8 +1,8 @@
 package dev.cinch.bag.format;
 
+import dev.cinch.bag.model.Name;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.file.Path;
 import java.util.zip.CRC32;
 
 /**
@@ -115,7 +115,7 @@ public final class SegmentBlock {
    * @return little-endian, from position to limit; array-backed from index 0
    * @throws DamagedException if it can't be unpacked
    */
-  public static ByteBuffer body(byte[] block, Path path, long offset) throws DamagedException {
+  public static ByteBuffer body(byte[] block, Name path, long offset) throws DamagedException {
     int how = ByteBuffer.wrap(block).order(ByteOrder.LITTLE_ENDIAN).getInt(8);
     int unpacked = how & LENGTH_MASK;
     int stands = block.length - HEAD;

@@ -1,9 +1,9 @@
 package dev.cinch.bag.format;
 
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Name;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -130,7 +130,7 @@ public record SegmentBucket(
    * @param offset of the block, for error messages
    * @throws DamagedException if it contradicts itself
    */
-  public static SegmentBucket decode(ByteBuffer in, Path path, long offset)
+  public static SegmentBucket decode(ByteBuffer in, Name path, long offset)
       throws DamagedException {
     if (in.remaining() < FILES_AT) {
       throw new DamagedException(path, offset, "a bucket", in.remaining() + " bytes");
@@ -161,7 +161,7 @@ public record SegmentBucket(
     return new SegmentBucket(start, settledBefore, keys, files, holes(in, files, path, offset));
   }
 
-  private static List<Hole> holes(ByteBuffer in, List<DataFile> files, Path path, long offset)
+  private static List<Hole> holes(ByteBuffer in, List<DataFile> files, Name path, long offset)
       throws DamagedException {
     var holes = new ArrayList<Hole>();
     int before = -1;

@@ -2,11 +2,11 @@ package dev.cinch.bag.format;
 
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Id;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.zip.CRC32;
 
@@ -99,7 +99,7 @@ public record SegmentHeader(
    * @param path for error messages
    * @throws DamagedException if there is no valid one
    */
-  public static SegmentHeader decode(ByteBuffer in, Path path) throws DamagedException {
+  public static SegmentHeader decode(ByteBuffer in, Name path) throws DamagedException {
     if (in.limit() < BYTES || in.getLong(0) != MAGIC) {
       throw new DamagedException(path, 0, "a segment's header", "something else");
     }

@@ -1,8 +1,8 @@
 package dev.cinch.bag.format;
 
+import dev.cinch.bag.model.Name;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.file.Path;
 import java.util.OptionalInt;
 import java.util.stream.IntStream;
 
@@ -146,7 +146,7 @@ public final class SegmentIndex {
    * @throws DamagedException if the blocks that it names do not fill the file between header and
    *     index
    */
-  public static SegmentIndex decode(byte[] body, long end, Path path) throws DamagedException {
+  public static SegmentIndex decode(byte[] body, long end, Name path) throws DamagedException {
     if (body.length % ENTRY != 0) {
       throw new DamagedException(path, end, "index entries", body.length + " bytes");
     }

@@ -1,8 +1,8 @@
 package dev.cinch.bag.format;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.model.Name;
 import java.nio.ByteBuffer;
-import java.nio.file.Path;
 
 /**
  * Walks the messages in the body of a messages block; see {@link SegmentBlock}. Not thread-safe.
@@ -10,7 +10,7 @@ import java.nio.file.Path;
 @CheckReturnValue
 public final class SegmentMessages {
   private final ByteBuffer body;
-  private final Path path;
+  private final Name path;
   private final long offset;
   private int file;
   private int leaseSet;
@@ -25,7 +25,7 @@ public final class SegmentMessages {
    * @param offset of the block, for error messages
    * @throws DamagedException if there is no message
    */
-  public SegmentMessages(ByteBuffer body, Path path, long offset) throws DamagedException {
+  public SegmentMessages(ByteBuffer body, Name path, long offset) throws DamagedException {
     this.body = body;
     this.path = path;
     this.offset = offset;

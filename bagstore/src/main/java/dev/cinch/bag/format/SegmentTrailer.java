@@ -1,9 +1,9 @@
 package dev.cinch.bag.format;
 
+import dev.cinch.bag.model.Name;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.zip.CRC32;
 
 /**
@@ -52,7 +52,7 @@ public record SegmentTrailer(
    * @param path for error messages
    * @throws DamagedException if it is none, or does not belong to this header
    */
-  public static SegmentTrailer decode(ByteBuffer in, int seed, long offset, Path path)
+  public static SegmentTrailer decode(ByteBuffer in, int seed, long offset, Name path)
       throws DamagedException {
     if (in.limit() < BYTES
         || in.getLong(0) != MAGIC

@@ -4,12 +4,12 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.JsonTree;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
@@ -101,7 +101,7 @@ public record StoreIdentity(
    * @throws NewerFormatException if it is of a later format
    * @throws DamagedException if it is no {@code store.json} that this code can read
    */
-  public static StoreIdentity decode(byte[] bytes, Path path)
+  public static StoreIdentity decode(byte[] bytes, Name path)
       throws DamagedException, NewerFormatException {
     JsonNode node;
     try {
@@ -164,7 +164,7 @@ public record StoreIdentity(
     }
   }
 
-  private record Reader(ObjectNode node, Path path) {
+  private record Reader(ObjectNode node, Name path) {
     String text(String name) throws DamagedException {
       JsonNode v = node.get(name);
       if (v == null || !v.isTextual()) {

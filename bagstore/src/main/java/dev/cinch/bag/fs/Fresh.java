@@ -2,6 +2,7 @@ package dev.cinch.bag.fs;
 
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.InWords;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.lease.Id;
 import java.io.IOException;
@@ -237,7 +238,7 @@ public final class Fresh {
   }
 
   private static DamagedException tooLong(Path file, int limit) {
-    return new DamagedException(file, limit, "the end of the file", "more");
+    return new DamagedException(Name.of(file), limit, "the end of the file", "more");
   }
 
   /**

@@ -1,6 +1,7 @@
 package dev.cinch.bag.fs;
 
 import dev.cinch.bag.format.ForeignEntryException;
+import dev.cinch.bag.model.Name;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -74,7 +75,8 @@ final class HeldParent implements Closeable {
     }
     try {
       if (!isInStore(held, guard, guard.depth(path) - 1)) {
-        throw ForeignEntryException.notADirectory(directory, "one that is not in the store");
+        throw ForeignEntryException.notADirectory(
+            Name.of(directory), "one that is not in the store");
       }
       return new HeldParent(path, held);
     } catch (IOException e) {

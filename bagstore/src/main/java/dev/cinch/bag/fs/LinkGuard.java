@@ -1,6 +1,7 @@
 package dev.cinch.bag.fs;
 
 import dev.cinch.bag.format.ForeignEntryException;
+import dev.cinch.bag.model.Name;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -110,7 +111,7 @@ final class LinkGuard {
       return;
     }
     if (!a.isDirectory()) {
-      throw ForeignEntryException.notADirectory(directory, kind(directory, a));
+      throw ForeignEntryException.notADirectory(Name.of(directory), kind(directory, a));
     }
     if (key != null) {
       if (known.size() >= MOST_KNOWN) {
@@ -127,7 +128,7 @@ final class LinkGuard {
     BasicFileAttributes a = look(file);
     parents(file);
     if (a != null && !a.isRegularFile()) {
-      throw ForeignEntryException.notAFile(file, kind(file, a));
+      throw ForeignEntryException.notAFile(Name.of(file), kind(file, a));
     }
   }
 
@@ -137,7 +138,7 @@ final class LinkGuard {
     try {
       Object names = Files.getAttribute(file, "unix:nlink", LinkOption.NOFOLLOW_LINKS);
       if (names instanceof Integer n && n > 1) {
-        throw ForeignEntryException.manyNames(file, n);
+        throw ForeignEntryException.manyNames(Name.of(file), n);
       }
     } catch (ForeignEntryException e) {
       throw e;

@@ -1,6 +1,7 @@
 package dev.cinch.bag.fs;
 
 import dev.cinch.bag.format.ForeignEntryException;
+import dev.cinch.bag.model.Name;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -30,6 +31,11 @@ public interface StoreFs {
    */
   default StoreFs forStore(Path root, Optional<String> group) {
     return this;
+  }
+
+  /** Where a name is. */
+  default Path path(Name name) {
+    return name.path();
   }
 
   /** Makes a directory and gives it the mode; the parent must exist. */

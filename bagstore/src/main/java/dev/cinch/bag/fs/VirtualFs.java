@@ -1,11 +1,13 @@
 package dev.cinch.bag.fs;
 
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystem;
 import java.nio.file.Files;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
@@ -28,13 +30,21 @@ public final class VirtualFs implements StoreFs {
       Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE);
   private static final Set<OpenOption> READ = Set.of(StandardOpenOption.READ);
 
+  private final FileSystem files;
   private final TimeSource time;
 
   /**
+   * @param files where the store is
    * @param time whose wall clock is the filesystem's
    */
-  public VirtualFs(TimeSource time) {
+  public VirtualFs(FileSystem files, TimeSource time) {
+    this.files = files;
     this.time = time;
+  }
+
+  @Override
+  public Path path(Name name) {
+    return files.getPath(name.text());
   }
 
   private void changed(Path path) throws IOException {

@@ -2,8 +2,8 @@ package dev.cinch.bag.layout;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Name;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -22,7 +22,7 @@ public record BucketTree(LogLayout layout, long bucketWidth) {
      * @param end no bucket in it ends later; {@link Long#MAX_VALUE} of the outermost one
      * @param width of what stands in it: of an era, a group or a bucket
      */
-    List<String> list(Path directory, long end, long width) throws IOException;
+    List<String> list(Name directory, long end, long width) throws IOException;
   }
 
   /** Told of what is listed, in order. */
@@ -38,7 +38,7 @@ public record BucketTree(LogLayout layout, long bucketWidth) {
      *
      * @param end no bucket in it ends later
      */
-    default void parent(Path directory, long end) throws IOException {}
+    default void parent(Name directory, long end) throws IOException {}
   }
 
   /**
@@ -52,7 +52,7 @@ public record BucketTree(LogLayout layout, long bucketWidth) {
   }
 
   private boolean walk(
-      Path directory, long end, long width, long from, long to, Lister lister, Visitor visitor)
+      Name directory, long end, long width, long from, long to, Lister lister, Visitor visitor)
       throws IOException {
     List<String> names = lister.list(directory, end, width);
     for (long start : LogLayout.starts(directory, names, from, to, width)) {
@@ -62,7 +62,7 @@ public record BucketTree(LogLayout layout, long bucketWidth) {
         }
         continue;
       }
-      Path child = directory.resolve(TimeName.of(start));
+      Name child = directory.resolve(TimeName.of(start));
       long inner = width / LogLayout.FAN_OUT;
       if (!walk(child, start + width, inner, from, to, lister, visitor)) {
         return false;

@@ -3,9 +3,9 @@ package dev.cinch.bag.layout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.lease.Id;
-import java.nio.file.Path;
 import java.util.Collection;
 import java.util.List;
 import java.util.OptionalLong;
@@ -22,7 +22,7 @@ import java.util.Set;
  * @param root the log's directory
  * @param name the log's name
  */
-public record LogLayout(Path root, LogName name) {
+public record LogLayout(Name root, LogName name) {
   /** Buckets in a group, and groups in an era. */
   public static final int FAN_OUT = 256;
 
@@ -48,28 +48,28 @@ public record LogLayout(Path root, LogName name) {
   private static final String DATA_SUFFIX = ".log";
 
   /** Id and date of birth; published last when a log is made. */
-  public Path identity() {
+  public Name identity() {
     return root.resolve("identity");
   }
 
   /** Says that the log was removed; stays in place of the identity. */
-  public Path removed() {
+  public Name removed() {
     return root.resolve("removed");
   }
 
-  public Path buckets() {
+  public Name buckets() {
     return root.resolve("buckets");
   }
 
-  public Path era(Bucket bucket) {
+  public Name era(Bucket bucket) {
     return buckets().resolve(TimeName.of(eraStart(bucket)));
   }
 
-  public Path group(Bucket bucket) {
+  public Name group(Bucket bucket) {
     return era(bucket).resolve(TimeName.of(groupStart(bucket)));
   }
 
-  public Path bucket(Bucket bucket) {
+  public Name bucket(Bucket bucket) {
     return group(bucket).resolve(TimeName.of(bucket.start()));
   }
 
@@ -84,9 +84,8 @@ public record LogLayout(Path root, LogName name) {
    * @param width of each: of an era, a group or a bucket
    */
   public static List<Long> starts(
-      Path directory, Collection<String> names, long from, long to, long width) {
-    Path name = directory.getFileName();
-    OptionalLong parent = name == null ? OptionalLong.empty() : TimeName.parse(name.toString());
+      Name directory, Collection<String> names, long from, long to, long width) {
+    OptionalLong parent = TimeName.parse(directory.last());
     return names.stream()
         .map(TimeName::parse)
         .flatMapToLong(OptionalLong::stream)
@@ -129,7 +128,7 @@ public record LogLayout(Path root, LogName name) {
     return width * FAN_OUT * FAN_OUT;
   }
 
-  public static Path prelock(Path bucket) {
+  public static Name prelock(Name bucket) {
     return bucket.resolve(PRELOCK);
   }
 
@@ -138,11 +137,11 @@ public record LogLayout(Path root, LogName name) {
     return names.contains(LOCK);
   }
 
-  public static Path lock(Path bucket) {
+  public static Name lock(Name bucket) {
     return bucket.resolve(LOCK);
   }
 
-  public static Path dataFile(Path bucket, DataFileName name) {
+  public static Name dataFile(Name bucket, DataFileName name) {
     return bucket.resolve(name.toString());
   }
 
@@ -158,16 +157,16 @@ public record LogLayout(Path root, LogName name) {
     return name.startsWith(".nfs");
   }
 
-  public Path horizon() {
+  public Name horizon() {
     return root.resolve("horizon");
   }
 
-  public Path records() {
+  public Name records() {
     return horizon().resolve("records");
   }
 
   /** The directory of the records {@code group * 1000 + 1} to {@code (group + 1) * 1000}. */
-  public Path recordGroup(long group) {
+  public Name recordGroup(long group) {
     return records().resolve(Numbered.padded(group, RECORD_GROUP_DIGITS));
   }
 
@@ -180,25 +179,25 @@ public record LogLayout(Path root, LogName name) {
     return (number - 1) / RECORDS_PER_GROUP;
   }
 
-  public Path record(long number) {
+  public Name record(long number) {
     return recordGroup(groupOfRecord(number)).resolve(Numbered.name(number));
   }
 
   /** Says what bytes a record holds; see {@link SealName}. */
-  public Path recordSeal(long number, String digest) {
+  public Name recordSeal(long number, String digest) {
     return recordGroup(groupOfRecord(number)).resolve(new SealName(number, digest).toString());
   }
 
-  public Path intents() {
+  public Name intents() {
     return horizon().resolve("intents");
   }
 
-  public Path intent(long to, Id closer) {
+  public Name intent(long to, Id closer) {
     return intents().resolve(TimeName.of(to) + "-" + closer);
   }
 
   /** The intent of whoever removes the log: it reaches every bucket (rule H8). */
-  public Path endIntent(Id closer) {
+  public Name endIntent(Id closer) {
     return intents().resolve(END_PREFIX + closer);
   }
 
@@ -214,16 +213,16 @@ public record LogLayout(Path root, LogName name) {
     return dash < 0 ? OptionalLong.empty() : TimeName.parse(name.substring(0, dash));
   }
 
-  public Path checkpoints() {
+  public Name checkpoints() {
     return horizon().resolve("checkpoints");
   }
 
-  public Path checkpoint(long number) {
+  public Name checkpoint(long number) {
     return checkpoints().resolve(Numbered.name(number));
   }
 
   /** Says that the segments up to a number expired. */
-  public Path floor(long segment) {
+  public Name floor(long segment) {
     return checkpoints().resolve(FLOOR_PREFIX + Numbered.name(segment));
   }
 
@@ -234,11 +233,11 @@ public record LogLayout(Path root, LogName name) {
         : OptionalLong.empty();
   }
 
-  public Path segments() {
+  public Name segments() {
     return root.resolve("segments");
   }
 
-  public Path segment(long number) {
+  public Name segment(long number) {
     return segments().resolve(Numbered.name(number));
   }
 }

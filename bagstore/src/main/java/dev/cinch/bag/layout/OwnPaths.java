@@ -1,7 +1,6 @@
 package dev.cinch.bag.layout;
 
 import dev.cinch.lease.witness.StoreStatement;
-import java.nio.file.Path;
 import java.util.regex.Pattern;
 
 /**
@@ -62,10 +61,10 @@ public final class OwnPaths {
   /**
    * Whether something is the store's, if all directories above it are.
    *
-   * @param path from the store's directory
+   * @param name from the store's directory
    * @param directory whether it is a directory; else a regular file
    */
-  public static boolean has(Path path, boolean directory) {
-    return (directory ? DIRECTORIES : FILES).matcher(path.toString()).matches();
+  public static boolean has(String name, boolean directory) {
+    return (directory ? DIRECTORIES : FILES).matcher(name).matches();
   }
 }

@@ -1,6 +1,7 @@
 package dev.cinch.bag.layout;
 
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.ShardMap;
@@ -18,7 +19,12 @@ import java.util.regex.Pattern;
  *
  * @param root the store's directory
  */
-public record StoreLayout(Path root) {
+public record StoreLayout(Name root) {
+  /** That of a store in a directory. */
+  public StoreLayout(Path root) {
+    this(Name.of(root));
+  }
+
   /** The file that makes a directory a store; made last. */
   public static final String SETTINGS = "store.json";
 
@@ -34,44 +40,44 @@ public record StoreLayout(Path root) {
   public static final int LAST_PLACE = 99;
 
   /** Settings that never change. */
-  public Path settings() {
+  public Name settings() {
     return root.resolve(SETTINGS);
   }
 
   /** What {@link #settings} become while the store is deleted, so that nobody opens it. */
-  public Path destroyed() {
+  public Name destroyed() {
     return root.resolve(SETTINGS + ".destroyed");
   }
 
   /**
    * What {@link #settings} are to become, while a backup is made for the first time or is restored.
    */
-  public Path nextSettings() {
+  public Name nextSettings() {
     return root.resolve(SETTINGS + ".next");
   }
 
   /** Trusted keys, numbered. */
-  public Path keys() {
+  public Name keys() {
     return root.resolve("keys");
   }
 
   /** Longest lease times, numbered; the last one counts. */
-  public Path limits() {
+  public Name limits() {
     return root.resolve("limits");
   }
 
   /** What instances of the lease service have to know of each other. */
-  public Path service() {
+  public Name service() {
     return root.resolve("service");
   }
 
   /** Numbers taken by instances of the lease service (rule L9). */
-  public Path instances() {
+  public Name instances() {
     return service().resolve("instances");
   }
 
   /** The file by which a shard map's number is taken (rule L16). */
-  public Path shardMap(long number) {
+  public Name shardMap(long number) {
     return instances().resolve(SHARD_MAP_PREFIX + Numbered.name(number));
   }
 
@@ -101,7 +107,7 @@ public record StoreLayout(Path root) {
   }
 
   /** Ceilings published by instances of the lease service (rule L3). */
-  public Path ceilings() {
+  public Name ceilings() {
     return service().resolve("ceilings");
   }
 
@@ -109,7 +115,7 @@ public record StoreLayout(Path root) {
    * Ends of leases, each brought about by one instance of the lease service (rule L11). Made by the
    * first instance that knows of them.
    */
-  public Path ends() {
+  public Name ends() {
     return service().resolve("ends");
   }
 
@@ -120,7 +126,7 @@ public record StoreLayout(Path root) {
    *     #LAST_PLACE}
    * @throws IllegalArgumentException if no instance has that number
    */
-  public Path end(Id correlation, long instance, int place) {
+  public Name end(Id correlation, long instance, int place) {
     return ends().resolve(ofLease(correlation, instance, place));
   }
 
@@ -134,7 +140,7 @@ public record StoreLayout(Path root) {
   }
 
   /** Revocations of leases (rule L15). Made with the first one. */
-  public Path revocations() {
+  public Name revocations() {
     return service().resolve("revocations");
   }
 
@@ -144,7 +150,7 @@ public record StoreLayout(Path root) {
    * @param place as for {@link #end}
    * @throws IllegalArgumentException if no instance has that number
    */
-  public Path revocation(Id correlation, long instance, int place) {
+  public Name revocation(Id correlation, long instance, int place) {
     return revocations().resolve(ofLease(correlation, instance, place));
   }
 
@@ -154,11 +160,11 @@ public record StoreLayout(Path root) {
   }
 
   /** Where the filesystem's clock is read. */
-  public Path clock() {
+  public Name clock() {
     return root.resolve("clock");
   }
 
-  public Path logs() {
+  public Name logs() {
     return root.resolve("logs");
   }
 
@@ -167,13 +173,12 @@ public record StoreLayout(Path root) {
   }
 
   /** Whether a place is that of a log's segments. */
-  public boolean isOfSegments(Path place) {
-    Path log = place.getParent();
-    return log != null && logs().equals(log.getParent()) && place.endsWith("segments");
+  public boolean isOfSegments(Name place) {
+    return logs().equals(place.parent().parent()) && place.last().equals("segments");
   }
 
   /** The directories that a new store has, parents first. */
-  public List<Path> directories() {
+  public List<Name> directories() {
     return List.of(keys(), limits(), service(), instances(), ceilings(), clock(), logs());
   }
 }

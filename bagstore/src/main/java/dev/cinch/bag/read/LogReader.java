@@ -7,10 +7,10 @@ import dev.cinch.bag.close.View;
 import dev.cinch.bag.file.Evidence;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Message;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
-import java.nio.file.Path;
 
 /**
  * Reads a log in order: the settled part, the same for everyone and for ever, or also what is not
@@ -33,7 +33,7 @@ public final class LogReader {
   /** Told of every message that does not exist because no valid witness permits it (rule F3). */
   @FunctionalInterface
   public interface Objection {
-    void ignored(Message message, Path file, String why);
+    void ignored(Message message, Name file, String why);
 
     /**
      * Whether the read fails with {@link ExpiredException} also where messages from its beginning

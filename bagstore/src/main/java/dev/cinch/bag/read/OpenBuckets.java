@@ -12,6 +12,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.Buckets.Bag;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.CountingKeys;
@@ -19,7 +20,6 @@ import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -55,7 +55,7 @@ final class OpenBuckets {
   private final ArrayDeque<Found> found = new ArrayDeque<>();
 
   /** What stands in them, or for them, and is neither file nor directory. */
-  private final Map<Path, ForeignEntryException> foreign = new LinkedHashMap<>();
+  private final Map<Name, ForeignEntryException> foreign = new LinkedHashMap<>();
 
   private boolean listed;
 

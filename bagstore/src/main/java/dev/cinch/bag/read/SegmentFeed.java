@@ -17,9 +17,9 @@ import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentBucket.DataFile;
 import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -78,7 +78,7 @@ public final class SegmentFeed {
   public Sums check(SegmentReader segment, Link tip) throws IOException {
     Sums sums = Sums.NONE;
     SegmentHeader header = segment.header();
-    Path path = segment.path();
+    Name path = segment.path();
     var encoder = new SegmentEncoder(header, bytes -> {});
     var walk = new ChainWalk(new HorizonChain(log), tip, header.firstRecord());
     long from = header.from();

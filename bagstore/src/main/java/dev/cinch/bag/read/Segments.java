@@ -12,10 +12,10 @@ import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -220,7 +220,7 @@ public final class Segments {
     if (floor.isNone()) {
       return;
     }
-    Path path = log.layout().floor(floor.segment());
+    Name path = log.layout().floor(floor.segment());
     if (floor.segment() >= view.lastSegment()) {
       throw new DamagedException(
           path, 0, "a segment below " + view.lastSegment(), "" + floor.segment());
@@ -231,7 +231,7 @@ public final class Segments {
   }
 
   /** The checkpoint says how much there was in what is gone. */
-  private static void checkSum(OptionalLong counted, long sum, String what, Path path)
+  private static void checkSum(OptionalLong counted, long sum, String what, Name path)
       throws DamagedException {
     if (counted.isPresent() && counted.getAsLong() != sum) {
       throw new DamagedException(

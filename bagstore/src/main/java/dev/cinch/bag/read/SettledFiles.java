@@ -18,12 +18,12 @@ import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -193,7 +193,7 @@ final class SettledFiles {
   private SegmentCursor segment(long end) throws IOException {
     long last = view.lastSegment();
     if (segment == last) {
-      Path path = log.layout().segment(last);
+      Name path = log.layout().segment(last);
       throw new DamagedException(path, 72, "a range up to " + view.retired(), "" + at);
     }
     SegmentReader in =

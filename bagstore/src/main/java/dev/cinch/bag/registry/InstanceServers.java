@@ -2,13 +2,13 @@ package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.registry.InstanceFile.Line;
 import dev.cinch.bag.registry.ServiceNames.ServerEntry;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -44,7 +44,7 @@ public final class InstanceServers {
    */
   public static boolean join(StoreContext store, long number, InstanceFile here, SigningKey by)
       throws IOException {
-    Path directory = store.layout().instances();
+    Name directory = store.layout().instances();
     store.storage().requireSame();
     var statements = new Statements(store);
     var servers =
@@ -75,7 +75,7 @@ public final class InstanceServers {
   static boolean leave(
       StoreContext store, Statements statements, String name, String words, SigningKey by)
       throws IOException {
-    Path directory = store.layout().instances();
+    Name directory = store.layout().instances();
     var line = new Line(words, statements.sign(by, directory, name + " " + words));
     return store.storage().publish(directory.resolve(name), line.encode());
   }
@@ -115,7 +115,7 @@ public final class InstanceServers {
   }
 
   private Optional<Line> line(String name) {
-    Path directory = store.layout().instances();
+    Name directory = store.layout().instances();
     try {
       Optional<Line> line =
           store.storage().read(directory.resolve(name), InstanceFile.MAX_BYTES, Line::decode);

@@ -5,9 +5,9 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Fields;
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
-import java.nio.file.Path;
 
 /** That a lease was revoked (rule L15): {@code service/revocations/<correlation>@<instance>}. */
 public final class RevocationFile {
@@ -33,7 +33,7 @@ public final class RevocationFile {
    * @param path for error messages
    * @throws DamagedException if it is none, was cut short or altered
    */
-  public static Revocation decode(byte[] bytes, Path path) throws DamagedException {
+  public static Revocation decode(byte[] bytes, Name path) throws DamagedException {
     Fields in = Envelope.decode(TYPE, bytes, path);
     String name = in.text("name");
     try {

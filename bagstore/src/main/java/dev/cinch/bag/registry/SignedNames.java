@@ -2,11 +2,11 @@ package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.registry.ServiceNames.SignedName;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -28,7 +28,7 @@ final class SignedNames<T> {
 
   private final StoreContext store;
   private final Statements statements;
-  private final Path place;
+  private final Name place;
   private final Function<String, Optional<T>> codec;
   private final ToLongFunction<T> instance;
 
@@ -39,7 +39,7 @@ final class SignedNames<T> {
   SignedNames(
       StoreContext store,
       Statements statements,
-      Path place,
+      Name place,
       Function<String, Optional<T>> codec,
       ToLongFunction<T> instance) {
     this.store = store;

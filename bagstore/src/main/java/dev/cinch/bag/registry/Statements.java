@@ -1,13 +1,13 @@
 package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.StoreStatement;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
-import java.nio.file.Path;
 
 /**
  * What servers of the lease service leave below {@code service/}, signed by a key of the store
@@ -32,11 +32,11 @@ final class Statements {
   }
 
   /** Of a text in a directory of {@code service/}, as everybody signs and checks it. */
-  private static String text(Path directory, String text) {
-    return directory.getFileName() + "/" + text;
+  private static String text(Name directory, String text) {
+    return directory.last() + "/" + text;
   }
 
-  String sign(SigningKey by, Path directory, String text) {
+  String sign(SigningKey by, Name directory, String text) {
     return StoreStatement.sign(by, store.identity().id(), text(directory, text));
   }
 
@@ -46,7 +46,7 @@ final class Statements {
    * @param instance that it is of; 0 for none
    * @throws IOException if the keys can't be read
    */
-  boolean counts(Path directory, long instance, String text, String signature) throws IOException {
+  boolean counts(Name directory, long instance, String text, String signature) throws IOException {
     if (isSigned(directory, instance, text, signature)) {
       return true;
     }
@@ -60,7 +60,7 @@ final class Statements {
     return more && isSigned(directory, instance, text, signature);
   }
 
-  private boolean isSigned(Path directory, long instance, String text, String signature) {
+  private boolean isSigned(Name directory, long instance, String text, String signature) {
     return StoreStatement.isSigned(
         keys, store.identity().id(), instance, text(directory, text), signature);
   }

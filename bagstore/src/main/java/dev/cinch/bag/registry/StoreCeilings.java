@@ -1,6 +1,7 @@
 package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
 import dev.cinch.bag.registry.ServiceNames.WordsName;
@@ -11,7 +12,6 @@ import dev.cinch.lease.Shard;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -66,7 +66,7 @@ public final class StoreCeilings {
 
   private final StoreContext store;
   private final Statements statements;
-  private final Path place;
+  private final Name place;
   private final SignedNames<CeilingName> names;
   private final SignedNames<WordsName> words;
   private final ArrayDeque<Published> published = new ArrayDeque<>();
@@ -100,9 +100,9 @@ public final class StoreCeilings {
   }
 
   /** What stands beside them and counts for nothing. */
-  public List<Path> strays() throws IOException {
+  public List<Name> strays() throws IOException {
     statements.look();
-    var strays = new ArrayList<Path>();
+    var strays = new ArrayList<Name>();
     for (String name : store.storage().list(place, Freshness.PERMITTED)) {
       if (!Names.isTemporary(name) && !names.counts(name) && !words.counts(name)) {
         strays.add(place.resolve(name));
@@ -191,7 +191,7 @@ public final class StoreCeilings {
     var order = Comparator.comparingLong(WordsName::leftAt);
     for (var found : words.in(store.storage().listNow(place), order)) {
       WordsName name = found.value();
-      Path file = place.resolve(found.file());
+      Name file = place.resolve(found.file());
       if (name.instance() == number && words.counts(found) && isOfHere(file, name)) {
         byte[] bytes = store.storage().read(file, InstanceRegistry.MAX_LAST_WORDS, read -> read);
         return digest(bytes).equals(name.sha256()) ? Optional.of(bytes) : Optional.empty();
@@ -200,7 +200,7 @@ public final class StoreCeilings {
     return Optional.empty();
   }
 
-  private boolean isOfHere(Path file, WordsName words) throws IOException {
+  private boolean isOfHere(Name file, WordsName words) throws IOException {
     long since = store.storage().changedAt(file) - words.leftAt();
     return Math.abs(since) <= MADE_WITHIN;
   }

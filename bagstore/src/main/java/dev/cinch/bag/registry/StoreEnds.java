@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage.Draft;
 import dev.cinch.bag.store.StoreContext;
@@ -14,7 +15,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -60,7 +60,7 @@ public final class StoreEnds {
 
   /** Makes their directory unless it is there: the first server of a store does. */
   void prepare() throws IOException {
-    Path directory = store.layout().ends();
+    Name directory = store.layout().ends();
     store.storage().prepare(directory);
     // Or it may be believed to be missing.
     List<String> unused = store.storage().list(directory, Freshness.CERTAIN);
@@ -82,7 +82,7 @@ public final class StoreEnds {
 
   private void end(List<InstanceRegistry.End> ends, long number, Set<InstanceRegistry.End> mine)
       throws IOException {
-    Path directory = store.layout().ends();
+    Name directory = store.layout().ends();
     statements.look();
     byte[] content = content(ends, number).getBytes(StandardCharsets.US_ASCII);
     try (Draft draft = store.storage().draft(directory, content)) {
@@ -127,7 +127,7 @@ public final class StoreEnds {
                     .orElseThrow(
                         () -> new DamagedException(file, 0, "an end that counts", "another file")));
     if (maker.isEmpty()) {
-      Path first = store.layout().end(end.correlation(), end.instance(), 0);
+      Name first = store.layout().end(end.correlation(), end.instance(), 0);
       throw new IOException(
           "%s and %d beside it are no ends that a key of the store signed: remove them"
               .formatted(first, StoreLayout.LAST_PLACE));
@@ -140,7 +140,7 @@ public final class StoreEnds {
     /**
      * @throws DamagedException if it counts for nothing here
      */
-    T read(byte[] bytes, Path file) throws IOException;
+    T read(byte[] bytes, Name file) throws IOException;
   }
 
   /**
@@ -151,10 +151,10 @@ public final class StoreEnds {
    * @return what stands; empty if no place is left
    */
   static <T> Optional<T> standing(
-      StoreContext store, Draft draft, IntFunction<Path> places, int most, T mine, Reader<T> reader)
+      StoreContext store, Draft draft, IntFunction<Name> places, int most, T mine, Reader<T> reader)
       throws IOException {
     for (int place = 0; place <= StoreLayout.LAST_PLACE; place++) {
-      Path file = places.apply(place);
+      Name file = places.apply(place);
       if (draft.publish(file)) {
         return Optional.of(mine);
       }
@@ -199,11 +199,11 @@ public final class StoreEnds {
         + removeOld(store, store.layout().revocations(), before);
   }
 
-  private static long removeOld(StoreContext store, Path directory, long before)
+  private static long removeOld(StoreContext store, Name directory, long before)
       throws IOException {
-    var old = new ArrayList<Path>();
+    var old = new ArrayList<Name>();
     for (String name : store.storage().listIfThere(directory, Freshness.CACHED)) {
-      Path file = directory.resolve(name);
+      Name file = directory.resolve(name);
       if (StoreLayout.isEnd(name) && changed(store, file) < before) {
         old.add(file);
       }
@@ -213,7 +213,7 @@ public final class StoreEnds {
     return old.size();
   }
 
-  private static long changed(StoreContext store, Path file) throws IOException {
+  private static long changed(StoreContext store, Name file) throws IOException {
     try {
       return store.storage().changedAt(file);
     } catch (NoSuchFileException e) {

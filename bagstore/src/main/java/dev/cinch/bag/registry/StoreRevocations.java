@@ -3,13 +3,13 @@ package dev.cinch.bag.registry;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage.Draft;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Revocation;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -44,7 +44,7 @@ public final class StoreRevocations {
     }
   }
 
-  private static Revocation ofSame(Revocation found, Revocation mine, Path file)
+  private static Revocation ofSame(Revocation found, Revocation mine, Name file)
       throws DamagedException {
     if (!found.isOf(mine)) {
       throw new DamagedException(file, 0, "a revocation of this lease", "another's");
@@ -59,11 +59,11 @@ public final class StoreRevocations {
    */
   public static List<Revocation> all(StoreContext store, Consumer<DamagedException> damaged)
       throws IOException {
-    Path directory = store.layout().revocations();
+    Name directory = store.layout().revocations();
     var found = new ArrayList<Revocation>();
     for (String name : store.storage().listIfThere(directory, Freshness.CACHED)) {
       if (StoreLayout.isRevocation(name)) {
-        Path file = directory.resolve(name);
+        Name file = directory.resolve(name);
         try {
           found.add(
               store

@@ -5,6 +5,7 @@ import static java.util.stream.Collectors.groupingBy;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.registry.ServiceNames.ServerEntry;
 import dev.cinch.bag.registry.ServiceNames.ShardEntry;
@@ -21,7 +22,6 @@ import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -59,7 +59,7 @@ public final class StoreShards {
 
   private final StoreContext store;
   private final Statements statements;
-  private final Path place;
+  private final Name place;
   private final List<String> names;
   private final SignedNames<Long> numbers;
   private final SignedNames<ShardEntry> entered;
@@ -128,7 +128,7 @@ public final class StoreShards {
   static StoreShards look(StoreContext store, Statements statements, Freshness freshness)
       throws IOException {
     TimeSource time = store.time();
-    Path place = store.layout().instances();
+    Name place = store.layout().instances();
     for (int i = 0; i < LOOKS; i++) {
       long monotonic = time.monotonicNanos();
       long wall = time.wallNanos(); // a machine that sleeps may stop the other one
@@ -300,8 +300,8 @@ public final class StoreShards {
    * What stands there and counts for nothing: names that no key of the store signed, and numbers
    * without such a name. What somebody is taking at this moment is not told.
    */
-  public List<Path> strays() throws IOException {
-    var strays = new ArrayList<Path>();
+  public List<Name> strays() throws IOException {
+    var strays = new ArrayList<Name>();
     for (String name : names) {
       if (!Names.isTemporary(name) && !counts(name)) {
         strays.add(place.resolve(name));

@@ -8,22 +8,22 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentBucket.Hole;
-import dev.cinch.bag.fs.Fresh;
-import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.InWords;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.salvage.KnownChain.Fate;
 import dev.cinch.bag.salvage.SalvageSink.Kind;
 import dev.cinch.bag.salvage.Salvaged.State;
 import dev.cinch.bag.salvage.SegmentSalvager.Found;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -39,8 +39,7 @@ import org.jspecify.annotations.Nullable;
 final class BucketSalvager {
   private static final int SMALLEST_HEADER = 88;
 
-  private final StoreFs fs;
-  private final Fresh fresh;
+  private final StoreStorage storage;
   private final LogLayout log;
   private final KnownChain chain;
   private final SegmentSalvager segments;
@@ -52,10 +51,13 @@ final class BucketSalvager {
   private long messages;
 
   BucketSalvager(
-      StoreFs fs, LogLayout log, KnownChain chain, SegmentSalvager segments, SalvageSink sink) {
-    this.fs = fs;
+      StoreStorage storage,
+      LogLayout log,
+      KnownChain chain,
+      SegmentSalvager segments,
+      SalvageSink sink) {
+    this.storage = storage;
     this.log = log;
-    this.fresh = new Fresh(fs);
     this.chain = chain;
     this.segments = segments;
     this.sink = sink;
@@ -75,7 +77,7 @@ final class BucketSalvager {
   /**
    * @param directory of the bucket; null if there is none, and a segment or a record has the bucket
    */
-  void salvage(long start, @Nullable Path directory) throws IOException {
+  void salvage(long start, @Nullable Name directory) throws IOException {
     Found kept = segments.byBucket().get(start);
     var sources = new ArrayList<Source>();
     try {
@@ -100,7 +102,7 @@ final class BucketSalvager {
     }
   }
 
-  private void addBucket(long start, Path directory, @Nullable Found kept, List<Source> sources)
+  private void addBucket(long start, Name directory, @Nullable Found kept, List<Source> sources)
       throws IOException {
     Fate fate = chain.fate(start);
     boolean retired = fate == Fate.UNKNOWN && start < retiredTo;
@@ -109,8 +111,8 @@ final class BucketSalvager {
       return;
     }
     List<String> names = names(directory);
-    var lock = new SegmentSalvager(fs, sink);
-    Path path = LogLayout.lock(directory);
+    var lock = new SegmentSalvager(storage, sink);
+    Name path = LogLayout.lock(directory);
     Found locked = null;
     if (LogLayout.hasLock(names)) {
       lock.scan(0, path, chain.lockDigest(start));
@@ -139,9 +141,9 @@ final class BucketSalvager {
     return fate == Fate.OPEN ? State.UNSETTLED : State.UNPROVEN;
   }
 
-  private List<String> names(Path directory) throws IOException {
+  private List<String> names(Name directory) throws IOException {
     try {
-      return fs.list(directory).stream().sorted().toList();
+      return storage.list(directory, Freshness.CACHED).stream().sorted().toList();
     } catch (IOException e) {
       sink.left(Kind.DAMAGE, directory, 0, 0, "can't be listed: " + InWords.reason(e));
       return List.of();
@@ -153,7 +155,7 @@ final class BucketSalvager {
    */
   private void addFile(
       long start,
-      Path path,
+      Name path,
       String text,
       @Nullable SegmentBucket known,
       Fate fate,
@@ -163,7 +165,11 @@ final class BucketSalvager {
     DataFileName name = DataFileName.parse(text).orElseThrow();
     Stored in;
     try {
-      in = PatchyFile.of(files.file(() -> fresh.read(path), fresh.read(path)));
+      in =
+          PatchyFile.of(
+              files.file(
+                  () -> storage.open(path, Freshness.CACHED),
+                  storage.open(path, Freshness.CACHED)));
     } catch (IOException e) {
       sink.left(Kind.DAMAGE, path, 0, 0, "can't be read: " + InWords.reason(e));
       return;
@@ -190,17 +196,17 @@ final class BucketSalvager {
     sources.add(new DataFile(cursor, limit, known != null, unproven(fate)));
   }
 
-  private Stored past(Path path) throws IOException {
+  private Stored past(Name path) throws IOException {
     try {
-      return fs.readUncached(path);
+      return storage.open(path, Freshness.CERTAIN);
     } catch (IOException e) {
-      return fresh.read(path); // then what there is must do
+      return storage.open(path, Freshness.CACHED); // then what there is must do
     }
   }
 
   /** What the file begins with, or should; null if the file is another's, which was told. */
   private @Nullable FileHeader header(
-      long start, Path path, DataFileName name, Stored in, long limit, boolean closed)
+      long start, Name path, DataFileName name, Stored in, long limit, boolean closed)
       throws IOException {
     var any = new FileHeader(ANY, ANY, new Bucket(0, Long.MAX_VALUE), name);
     if (limit == 0) {

@@ -7,16 +7,16 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
-import dev.cinch.bag.fs.Fresh;
-import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.InWords;
+import dev.cinch.bag.model.Name;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
-import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -32,8 +32,7 @@ import org.jspecify.annotations.Nullable;
  * those count whose digests lead down from the checkpoint. Not thread-safe.
  */
 final class KnownChain {
-  private final StoreFs fs;
-  private final Fresh fresh;
+  private final StoreStorage storage;
   private final LogLayout log;
   private final SalvageSink sink;
 
@@ -57,9 +56,8 @@ final class KnownChain {
 
   private boolean gap;
 
-  KnownChain(StoreFs fs, LogLayout log, SalvageSink sink) {
-    this.fs = fs;
-    this.fresh = new Fresh(fs);
+  KnownChain(StoreStorage storage, LogLayout log, SalvageSink sink) {
+    this.storage = storage;
     this.log = log;
     this.sink = sink;
   }
@@ -122,7 +120,7 @@ final class KnownChain {
     if (line == 0) {
       return;
     }
-    Path path = log.checkpoint(line);
+    Name path = log.checkpoint(line);
     Checkpoint read = value(read(path, Checkpoint.MAX_BYTES, Checkpoint::decode));
     if (read != null && read.number() != line) {
       left(path, 0, "the checkpoint of another record");
@@ -139,7 +137,7 @@ final class KnownChain {
     if (number == 0) {
       return;
     }
-    Path path = log.floor(number);
+    Name path = log.floor(number);
     Floor read = value(read(path, Envelope.MAX_SMALL_BYTES, Floor::decode));
     if (read != null && read.segment() != number) {
       left(path, 0, "the floor of another segment");
@@ -148,7 +146,7 @@ final class KnownChain {
     }
   }
 
-  private void read(long number, Path path) throws IOException {
+  private void read(long number, Name path) throws IOException {
     boolean counts = number >= line; // what is missing or damaged below was to go
     if (counts) {
       if (number != next) {
@@ -171,7 +169,7 @@ final class KnownChain {
   }
 
   private interface Decoding<T> {
-    T decode(byte[] bytes, Path path) throws DamagedException;
+    T decode(byte[] bytes, Name path) throws DamagedException;
   }
 
   private record Read<T>(T value, String digest) {}
@@ -181,9 +179,9 @@ final class KnownChain {
   }
 
   /** Null if it can't be read, which was told. */
-  private <T> @Nullable Read<T> read(Path path, int most, Decoding<T> as) throws IOException {
+  private <T> @Nullable Read<T> read(Name path, int most, Decoding<T> as) throws IOException {
     try {
-      return fresh.decode(
+      return storage.read(
           path, most, bytes -> new Read<>(as.decode(bytes, path), Envelope.sha256(bytes)));
     } catch (DamagedException e) {
       left(path, e.offset(), "expected " + e.expected());
@@ -193,13 +191,13 @@ final class KnownChain {
     return null;
   }
 
-  private void left(Path path, long offset, String why) throws IOException {
+  private void left(Name path, long offset, String why) throws IOException {
     sink.left(SalvageSink.Kind.DAMAGE, path, offset, 0, why);
   }
 
-  private List<String> names(Path directory) throws IOException {
+  private List<String> names(Name directory) throws IOException {
     try {
-      return fs.list(directory).stream().sorted().toList();
+      return storage.list(directory, Freshness.CACHED).stream().sorted().toList();
     } catch (NoSuchFileException | NotDirectoryException e) {
       return List.of();
     } catch (IOException e) {

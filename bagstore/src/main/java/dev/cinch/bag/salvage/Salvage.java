@@ -4,17 +4,16 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.Floor;
-import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.model.InWords;
-import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -37,12 +36,12 @@ import java.util.TreeSet;
  */
 @CheckReturnValue
 public final class Salvage {
-  private final StoreFs fs;
+  private final StoreStorage storage;
   private final LogLayout log;
   private final SalvageSink sink;
 
-  private Salvage(StoreFs fs, LogLayout log, SalvageSink sink) {
-    this.fs = fs;
+  private Salvage(StoreStorage storage, LogLayout log, SalvageSink sink) {
+    this.storage = storage;
     this.log = log;
     this.sink = sink;
   }
@@ -50,21 +49,21 @@ public final class Salvage {
   /**
    * Salvages one log.
    *
-   * @param root of the store
+   * @param storage of a store that may be no store any more
    * @return how many messages there were
    * @throws NoSuchFileException if there is no directory of that log
    * @throws IOException if the sink fails, or the log's directory can't be listed
    */
   @CanIgnoreReturnValue
-  public static long run(StoreFs fs, Path root, LogName name, SalvageSink sink) throws IOException {
-    return new Salvage(fs, new StoreLayout(root).log(name), sink).run();
+  public static long run(StoreStorage storage, LogLayout log, SalvageSink sink) throws IOException {
+    return new Salvage(storage, log, sink).run();
   }
 
   private long run() throws IOException {
-    List<String> unused = fs.list(log.root()); // there must be something
-    var chain = new KnownChain(fs, log, sink);
+    List<String> unused = storage.list(log.root(), Freshness.CACHED); // there must be something
+    var chain = new KnownChain(storage, log, sink);
     chain.read();
-    var segments = new SegmentSalvager(fs, sink);
+    var segments = new SegmentSalvager(storage, sink);
     long expired = chain.floor().map(Floor::segment).orElse(0L);
     long next = expired + 1;
     List<String> names = names(log.segments());
@@ -80,11 +79,11 @@ public final class Salvage {
       }
     }
     missing(next, chain.checkpoint().map(Checkpoint::segment).orElse(0L));
-    TreeMap<Long, Path> directories = directories();
+    TreeMap<Long, Name> directories = directories();
     var starts = new TreeSet<>(directories.keySet());
     starts.addAll(segments.byBucket().keySet());
     starts.addAll(chain.kept());
-    var buckets = new BucketSalvager(fs, log, chain, segments, sink);
+    var buckets = new BucketSalvager(storage, log, chain, segments, sink);
     for (long start : starts.tailSet(begin(chain, segments), true)) {
       buckets.salvage(start, directories.get(start));
     }
@@ -113,11 +112,11 @@ public final class Salvage {
   }
 
   /** The bucket directories by the time that their names say. */
-  private TreeMap<Long, Path> directories() throws IOException {
-    var found = new TreeMap<Long, Path>();
+  private TreeMap<Long, Name> directories() throws IOException {
+    var found = new TreeMap<Long, Name>();
     for (String era : names(log.buckets())) {
       for (String group : names(log.buckets().resolve(era))) {
-        Path directory = log.buckets().resolve(era).resolve(group);
+        Name directory = log.buckets().resolve(era).resolve(group);
         for (String bucket : names(directory)) {
           OptionalLong start = TimeName.parse(bucket);
           if (start.isPresent() && isIn(start.getAsLong(), group) && isIn(start.getAsLong(), era)) {
@@ -137,9 +136,9 @@ public final class Salvage {
     return of.isPresent() && of.getAsLong() <= start;
   }
 
-  private List<String> names(Path directory) throws IOException {
+  private List<String> names(Name directory) throws IOException {
     try {
-      return fs.list(directory).stream().sorted().toList();
+      return storage.list(directory, Freshness.CACHED).stream().sorted().toList();
     } catch (NoSuchFileException | NotDirectoryException e) {
       return List.of();
     } catch (IOException e) {

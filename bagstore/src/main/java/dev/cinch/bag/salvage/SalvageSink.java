@@ -1,7 +1,7 @@
 package dev.cinch.bag.salvage;
 
+import dev.cinch.bag.model.Name;
 import java.io.IOException;
-import java.nio.file.Path;
 
 /** Told of everything that {@link Salvage} comes across. Called on one thread. */
 public interface SalvageSink {
@@ -17,7 +17,7 @@ public interface SalvageSink {
    * @param length bytes; 0 where it concerns the whole file
    * @param why one line
    */
-  void left(Kind kind, Path path, long offset, long length, String why) throws IOException;
+  void left(Kind kind, Name path, long offset, long length, String why) throws IOException;
 
   /** Whether what was left is a loss. */
   enum Kind {

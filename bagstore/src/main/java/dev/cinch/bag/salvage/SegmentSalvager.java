@@ -10,13 +10,14 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.format.SegmentIndex;
 import dev.cinch.bag.format.SegmentMessages;
 import dev.cinch.bag.format.SegmentTrailer;
-import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.InWords;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -42,7 +43,7 @@ final class SegmentSalvager {
    */
   private static final long MOST_ZEROS = 1L << 28;
 
-  private final StoreFs fs;
+  private final StoreStorage storage;
   private final SalvageSink sink;
   private final TreeMap<Long, Found> byBucket = new TreeMap<>();
   private final Map<Long, SegmentHeader> headers = new HashMap<>();
@@ -55,16 +56,16 @@ final class SegmentSalvager {
    * @param seed of its checksum
    * @param uncached whether it is whole past the cache only
    */
-  private record Block(Path path, long offset, int length, int seed, boolean uncached) {}
+  private record Block(Name path, long offset, int length, int seed, boolean uncached) {}
 
   /** What segments hold of a bucket. */
   static final class Found {
-    private final Path path;
+    private final Name path;
     private final SegmentBucket bucket;
     private final List<Block> blocks = new ArrayList<>();
     private boolean doubted;
 
-    private Found(Path path, SegmentBucket bucket) {
+    private Found(Name path, SegmentBucket bucket) {
       this.path = path;
       this.bucket = bucket;
     }
@@ -79,8 +80,8 @@ final class SegmentSalvager {
     }
   }
 
-  SegmentSalvager(StoreFs fs, SalvageSink sink) {
-    this.fs = fs;
+  SegmentSalvager(StoreStorage storage, SalvageSink sink) {
+    this.storage = storage;
     this.sink = sink;
   }
 
@@ -129,9 +130,9 @@ final class SegmentSalvager {
    * @param number of the segment; 0 for a lock
    * @param pinned what a checkpoint or a record says of it
    */
-  void scan(long number, Path path, Optional<String> pinned) throws IOException {
+  void scan(long number, Name path, Optional<String> pinned) throws IOException {
     damagedHere = false;
-    try (Stored in = PatchyFile.of(fs.read(path))) {
+    try (Stored in = PatchyFile.of(storage.open(path, Freshness.CACHED))) {
       long size = in.size();
       ByteBuffer header = read(in, 0, SegmentHeader.BYTES);
       if (header == null) {
@@ -162,14 +163,14 @@ final class SegmentSalvager {
     }
   }
 
-  private void doubt(Path path) {
+  private void doubt(Name path) {
     for (Found f : byBucket.values()) {
       f.doubted |= f.path.equals(path);
     }
   }
 
   /** All is whole, so it is what somebody wrote; whether that is who published it, others tell. */
-  private void compare(Path path, Stored in, long size, Optional<String> pinned)
+  private void compare(Name path, Stored in, long size, Optional<String> pinned)
       throws IOException {
     long end = size - SegmentTrailer.BYTES;
     ByteBuffer trailer = read(in, end, SegmentTrailer.BYTES);
@@ -206,7 +207,7 @@ final class SegmentSalvager {
   }
 
   /** Whether the index has the checksums of the blocks that stand there, which were whole. */
-  private static boolean isIndexed(Path path, Stored in, long at, long end) throws IOException {
+  private static boolean isIndexed(Name path, Stored in, long at, long end) throws IOException {
     ByteBuffer block = read(in, at, (int) (end - at));
     if (block == null) {
       return false;
@@ -244,7 +245,7 @@ final class SegmentSalvager {
     return sound ? seed : stands;
   }
 
-  private void blocks(Path path, Stored in, long size, int seed, long width) throws IOException {
+  private void blocks(Name path, Stored in, long size, int seed, long width) throws IOException {
     long end = size - SegmentTrailer.BYTES;
     long offset = SegmentHeader.BYTES;
     long gap = -1;
@@ -270,7 +271,7 @@ final class SegmentSalvager {
         block = whole(in, offset, length, end, seed);
         if (block == null) {
           uncached = true; // rule N5
-          try (Stored past = PatchyFile.of(fs.readUncached(path))) {
+          try (Stored past = PatchyFile.of(storage.open(path, Freshness.CERTAIN))) {
             block = whole(past, offset, length, end, seed);
           }
         }
@@ -324,7 +325,7 @@ final class SegmentSalvager {
         : null;
   }
 
-  private @Nullable Found bucket(Path path, long offset, ByteBuffer block) throws IOException {
+  private @Nullable Found bucket(Name path, long offset, ByteBuffer block) throws IOException {
     try {
       SegmentBucket b =
           SegmentBucket.decode(SegmentBlock.body(block.array(), path, offset), path, offset);
@@ -365,7 +366,7 @@ final class SegmentSalvager {
     return new SegmentMessages(body, b.path(), b.offset());
   }
 
-  private void left(Path path, long offset, long length, String why) throws IOException {
+  private void left(Name path, long offset, long length, String why) throws IOException {
     damaged = true;
     damagedHere = true;
     sink.left(SalvageSink.Kind.DAMAGE, path, offset, length, why);
@@ -397,7 +398,8 @@ final class SegmentSalvager {
   }
 
   private @Nullable ByteBuffer whole(Block b, boolean uncached) throws IOException {
-    try (Stored in = PatchyFile.of(uncached ? fs.readUncached(b.path()) : fs.read(b.path()))) {
+    try (Stored in =
+        PatchyFile.of(storage.open(b.path(), uncached ? Freshness.CERTAIN : Freshness.CACHED))) {
       return whole(in, b.offset(), b.length(), b.offset() + b.length(), b.seed());
     }
   }

@@ -6,10 +6,10 @@ import dev.cinch.bag.layout.BucketTree;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -51,7 +51,7 @@ public record Buckets(StoreStorage storage, LogLayout log, long width) {
   }
 
   /** The place may have been settled and retired since the one above it was listed. */
-  private List<String> unlessSettled(Path place, long end, Settled settled) throws IOException {
+  private List<String> unlessSettled(Name place, long end, Settled settled) throws IOException {
     try {
       List<String> names = storage.list(place, Freshness.CERTAIN);
       storage.secure(place);
@@ -69,7 +69,7 @@ public record Buckets(StoreStorage storage, LogLayout log, long width) {
     return tree().find(from, to, (place, end, w) -> known(place));
   }
 
-  private List<String> known(Path place) {
+  private List<String> known(Name place) {
     try {
       return storage.list(place, Freshness.CACHED);
     } catch (IOException e) { // not there yet, or any more; whoever settles tells
@@ -117,7 +117,7 @@ public record Buckets(StoreStorage storage, LogLayout log, long width) {
     }
   }
 
-  private List<String> now(Path place) throws IOException {
+  private List<String> now(Name place) throws IOException {
     return storage
         .listIfPermitted(place)
         .orElseThrow(() -> new NoSuchFileException(place.toString()));
@@ -130,7 +130,7 @@ public record Buckets(StoreStorage storage, LogLayout log, long width) {
    * @throws NoSuchFileException if it is not there, or was closed meanwhile
    */
   public Bag look(Bucket bucket, Freshness freshness) throws IOException {
-    Path place = log.bucket(bucket);
+    Name place = log.bucket(bucket);
     Optional<List<String>> now =
         freshness == Freshness.CACHED ? Optional.empty() : storage.listIfPermitted(place);
     List<String> names = now.isPresent() ? now.get() : storage.list(place, Freshness.CACHED);
@@ -148,7 +148,7 @@ public record Buckets(StoreStorage storage, LogLayout log, long width) {
    */
   public void sweep(Bucket bucket) throws IOException {
     IOException failed = null;
-    Path place = log.bucket(bucket);
+    Name place = log.bucket(bucket);
     for (String name : known(place)) {
       if (DataFileName.parse(name).isPresent()) {
         try {

@@ -5,9 +5,9 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.OptionalLong;
 
 /**
@@ -71,7 +71,7 @@ public interface LogStorage {
    *
    * @throws IOException also when nothing was published
    */
-  void publish(Path document, byte[] content) throws IOException;
+  void publish(Name document, byte[] content) throws IOException;
 
   /** Documents that are looked for by their last number. */
   enum Family {
@@ -85,7 +85,7 @@ public interface LogStorage {
     /** The highest number; empty if there is none. */
     public OptionalLong last(StoreStorage store, LogLayout log, Freshness freshness)
         throws IOException {
-      Path place = this == SEGMENT ? log.segments() : log.checkpoints();
+      Name place = this == SEGMENT ? log.segments() : log.checkpoints();
       return store.listIfThere(place, freshness).stream()
           .map(this::number)
           .flatMapToLong(OptionalLong::stream)

@@ -1,8 +1,8 @@
 package dev.cinch.bag.storage;
 
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Id;
 import java.io.IOException;
-import java.nio.file.Path;
 
 /**
  * Another store, or another log, stands where this process opened one (protocol.md, section 1).
@@ -11,7 +11,7 @@ import java.nio.file.Path;
 public final class StoreReplacedException extends IOException {
   private static final long serialVersionUID = 1;
 
-  public StoreReplacedException(Path file, String what, Id expected, Id actual) {
+  public StoreReplacedException(Name file, String what, Id expected, Id actual) {
     super(
         "%s: expected %s %s, found %s: it was made anew, or another one is mounted here; start this"
                 .formatted(file, what, expected, actual)
@@ -23,7 +23,7 @@ public final class StoreReplacedException extends IOException {
   }
 
   /** Of a backup, which only further backups change. */
-  public static StoreReplacedException backup(Path root) {
+  public static StoreReplacedException backup(Name root) {
     return new StoreReplacedException(
         root + " is a backup: to write to it, run cinch backup --restore " + root + " once");
   }

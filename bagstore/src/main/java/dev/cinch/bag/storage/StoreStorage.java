@@ -1,6 +1,7 @@
 package dev.cinch.bag.storage;
 
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage.Decoder;
 import dev.cinch.bag.storage.LogStorage.Freshness;
@@ -9,9 +10,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -45,7 +44,7 @@ public interface StoreStorage {
   default void prepare(LogLayout log) throws IOException {}
 
   /** Makes sure that there is a place. Durable. */
-  default void prepare(Path place) throws IOException {}
+  default void prepare(Name place) throws IOException {}
 
   /**
    * The names in a place.
@@ -53,10 +52,10 @@ public interface StoreStorage {
    * @param freshness {@link Freshness#CERTAIN} is refused to users who may create nothing there
    * @throws java.nio.file.NoSuchFileException if there may be no such place
    */
-  List<String> list(Path place, Freshness freshness) throws IOException;
+  List<String> list(Name place, Freshness freshness) throws IOException;
 
   /** As {@link #list}, in order; nothing where the place is missing, as it may be in a copy. */
-  default List<String> listIfThere(Path place, Freshness freshness) throws IOException {
+  default List<String> listIfThere(Name place, Freshness freshness) throws IOException {
     try {
       return list(place, freshness).stream().sorted().toList();
     } catch (NoSuchFileException e) {
@@ -65,10 +64,10 @@ public interface StoreStorage {
   }
 
   /** The names in a place, past every cache (S5); empty for a user who may not ask so. */
-  Optional<List<String>> listIfPermitted(Path place) throws IOException;
+  Optional<List<String>> listIfPermitted(Name place) throws IOException;
 
   /** As {@link #listIfPermitted}; who may not ask so waits until every cache has expired. */
-  default List<String> listNow(Path place) throws IOException {
+  default List<String> listNow(Name place) throws IOException {
     Optional<List<String>> now = listIfPermitted(place);
     if (now.isPresent()) {
       return now.get();
@@ -86,7 +85,7 @@ public interface StoreStorage {
    *
    * @param freshness cached, or as this user may look
    */
-  boolean isThere(Path document, Freshness freshness) throws IOException;
+  boolean isThere(Name document, Freshness freshness) throws IOException;
 
   /**
    * Reads a document. Damaged content is read again past every cache before it is believed.
@@ -95,21 +94,21 @@ public interface StoreStorage {
    * @throws NoSuchFileException if it is not there; a "no" may be old, unless this is {@link
    *     Freshness#CERTAIN}
    */
-  <T> T read(Path document, int limit, Freshness freshness, Decoder<T> decoder) throws IOException;
+  <T> T read(Name document, int limit, Freshness freshness, Decoder<T> decoder) throws IOException;
 
-  /** As {@link #read(Path, int, Freshness, Decoder)}, as far as this machine knows. */
-  default <T> T read(Path document, int limit, Decoder<T> decoder) throws IOException {
+  /** As {@link #read(Name, int, Freshness, Decoder)}, as far as this machine knows. */
+  default <T> T read(Name document, int limit, Decoder<T> decoder) throws IOException {
     return read(document, limit, Freshness.CACHED, decoder);
   }
 
   /** Opens a document; {@link Freshness#CERTAIN} where what was read looks damaged. */
-  Stored open(Path document, Freshness freshness) throws IOException;
+  Stored open(Name document, Freshness freshness) throws IOException;
 
   /** How many bytes a document has, as the storage has it now. */
-  long size(Path document) throws IOException;
+  long size(Name document) throws IOException;
 
   /** When a document was made, or something in a place made or removed; or later. */
-  long changedAt(Path name) throws IOException;
+  long changedAt(Name name) throws IOException;
 
   /** Content that may become that of documents of one place. Not thread-safe. */
   interface Draft extends Closeable {
@@ -123,17 +122,17 @@ public interface StoreStorage {
      *
      * @return whether this made it. If not, it may have all the same: the truth is what is there
      */
-    boolean publish(Path document) throws IOException;
+    boolean publish(Name document) throws IOException;
 
     @Override
     void close();
   }
 
   /** Begins a draft. */
-  Draft draft(Path place) throws IOException;
+  Draft draft(Name place) throws IOException;
 
   /** A draft that is finished; looks then whether the store is the same. */
-  default Draft draft(Path place, byte[] content) throws IOException {
+  default Draft draft(Name place, byte[] content) throws IOException {
     Draft draft = draft(place);
     boolean whole = false;
     try {
@@ -155,8 +154,8 @@ public interface StoreStorage {
    *
    * @param content nothing where it says all by its name
    */
-  default boolean publish(Path document, byte[] content) throws IOException {
-    Path place = Objects.requireNonNull(document.getParent());
+  default boolean publish(Name document, byte[] content) throws IOException {
+    Name place = document.parent();
     try (Draft draft = draft(place, content)) {
       boolean made = draft.publish(document);
       secure(place);
@@ -165,17 +164,17 @@ public interface StoreStorage {
   }
 
   /** Makes durable what is in a place, whoever made it. */
-  default void secure(Path place) throws IOException {}
+  default void secure(Name place) throws IOException {}
 
   /**
    * Removes a document.
    *
    * @return false if it was gone
    */
-  boolean remove(Path document) throws IOException;
+  boolean remove(Name document) throws IOException;
 
   /** Removes a document that others would sweep as well, so a failure is none. */
-  default void removeQuietly(Path document) {
+  default void removeQuietly(Name document) {
     try {
       boolean unused = remove(document);
     } catch (IOException e) {
@@ -188,23 +187,23 @@ public interface StoreStorage {
    *
    * @throws java.nio.file.DirectoryNotEmptyException if it is not empty
    */
-  void removePlace(Path place) throws IOException;
+  void removePlace(Name place) throws IOException;
 
   /** The owner of a place, as a number. */
-  default int owner(Path place) throws IOException {
+  default int owner(Name place) throws IOException {
     return 0;
   }
 
   /** Whether its owner alone may remove what is in a place, where users of the store share it. */
-  default boolean isKept(Path place) throws IOException {
+  default boolean isKept(Name place) throws IOException {
     return false;
   }
 
   /** Patience with something that looks missing in a place. */
-  default Patience patience(Path place) {
+  default Patience patience(Name place) {
     return Patience.NONE;
   }
 
   /** Waits until those who may ask past no cache see a document, too, which is there. */
-  default void awaitReaders(Path document) throws IOException {}
+  default void awaitReaders(Name document) throws IOException {}
 }

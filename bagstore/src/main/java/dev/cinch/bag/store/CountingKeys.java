@@ -5,13 +5,13 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -91,7 +91,7 @@ public final class CountingKeys {
    *
    * @throws DamagedException as {@link #counted(int)}; also if the record names others
    */
-  public TrustedKeys counted(HorizonRecord record, Path path) throws IOException {
+  public TrustedKeys counted(HorizonRecord record, Name path) throws IOException {
     TrustedKeys keys = counted(record.trustedKeys());
     if (required) {
       check(record, keys, path);
@@ -116,7 +116,7 @@ public final class CountingKeys {
    * @throws DamagedException as {@link #now}
    */
   public KeyCount next() throws IOException {
-    Path directory = store.layout().keys();
+    Name directory = store.layout().keys();
     // Where this user may only read, whoever adds a key waits for caches: TrustedKeyFiles.
     List<String> names = store.storage().list(directory, Freshness.PERMITTED);
     // After the listing: a record that names a key may not outlive it, whoever added that.
@@ -184,7 +184,7 @@ public final class CountingKeys {
   }
 
   private KeyFile file(long number, long count) throws IOException {
-    Path path = TrustedKeyFiles.path(store, number);
+    Name path = TrustedKeyFiles.path(store, number);
     try {
       return TrustedKeyFiles.read(store, path);
     } catch (NoSuchFileException e) {
@@ -198,7 +198,7 @@ public final class CountingKeys {
       return;
     }
     TrustedKeys keys = new TrustedKeys(read).first(tip.get().trustedKeys());
-    Path keyFiles = keys.size() == 1 ? TrustedKeyFiles.path(store, 1) : store.layout().keys();
+    Name keyFiles = keys.size() == 1 ? TrustedKeyFiles.path(store, 1) : store.layout().keys();
     try {
       check(tip.get(), keys, keyFiles);
     } catch (DamagedException e) {
@@ -208,7 +208,7 @@ public final class CountingKeys {
     checked = true;
   }
 
-  private static void check(HorizonRecord record, TrustedKeys keys, Path path)
+  private static void check(HorizonRecord record, TrustedKeys keys, Name path)
       throws DamagedException {
     if (!keys.digest().equals(record.keysDigest())) {
       String expected =

@@ -4,12 +4,12 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -33,7 +33,7 @@ public final class TrustedKeyFiles {
   }
 
   /** The file of a key. */
-  static Path path(StoreContext store, long number) {
+  static Name path(StoreContext store, long number) {
     return store.layout().keys().resolve(Numbered.name(number));
   }
 
@@ -62,7 +62,7 @@ public final class TrustedKeyFiles {
     return possible;
   }
 
-  static KeyFile read(StoreContext store, Path path) throws IOException {
+  static KeyFile read(StoreContext store, Name path) throws IOException {
     return store.storage().read(path, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, path));
   }
 
@@ -92,7 +92,7 @@ public final class TrustedKeyFiles {
    * @throws dev.cinch.bag.format.DamagedException if a key file is damaged
    */
   public static long add(StoreContext store, PublicKey key, SigningKey by) throws IOException {
-    Path directory = store.layout().keys();
+    Name directory = store.layout().keys();
     while (true) {
       List<Long> numbers = numbers(store.storage().list(directory, Freshness.CACHED));
       var before = new ArrayList<PublicKey>();

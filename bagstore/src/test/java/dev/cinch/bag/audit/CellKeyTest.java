@@ -13,6 +13,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LogWriter;
@@ -180,7 +181,7 @@ class CellKeyTest {
   void f3_aFileOfACellsKeyThatWasAlteredIsDamaged() throws Exception {
     trust();
     write("good", w -> byNodes(w, 1, 2));
-    KeyFile good = KeyFile.decode(Files.readAllBytes(file(2)), file(2));
+    KeyFile good = KeyFile.decode(Files.readAllBytes(file(2)), Name.of(file(2)));
     assertEquals(Optional.of(CELL), good.key().cell());
     byte[] bytes = Files.readAllBytes(file(2));
     var others = new ArrayList<KeyFile>();
@@ -221,7 +222,8 @@ class CellKeyTest {
   void aFileWhoseNodesMakeAnotherKeyIsDamaged() throws Exception {
     var id = s.store.context().identity().id();
     byte[] bytes = KeyFile.signed(id, 2, CELL.key(), 1, s.key).encode();
-    assertEquals(KeyFile.decode(bytes, file(2)), KeyFile.signed(id, 2, CELL.key(), 1, s.key));
+    assertEquals(
+        KeyFile.decode(bytes, Name.of(file(2))), KeyFile.signed(id, 2, CELL.key(), 1, s.key));
     String text = new String(bytes, StandardCharsets.US_ASCII);
     String body = text.substring(text.indexOf('\n') + 1).replace(" ", "");
     String node = CELL.nodes().get(0).toString();
@@ -240,7 +242,7 @@ class CellKeyTest {
       byte[] file =
           ("cinch key 2 " + json.length + " " + digest + "\n" + each)
               .getBytes(StandardCharsets.US_ASCII);
-      assertThrows(DamagedException.class, () -> KeyFile.decode(file, file(2)), each);
+      assertThrows(DamagedException.class, () -> KeyFile.decode(file, Name.of(file(2))), each);
     }
   }
 }

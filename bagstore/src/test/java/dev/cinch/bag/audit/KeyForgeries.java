@@ -4,6 +4,7 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.format.KeyFile.Endorsement;
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
@@ -62,7 +63,7 @@ public final class KeyForgeries {
     all.put(
         "a digit of the first key",
         () -> {
-          KeyFile it = KeyFile.decode(Files.readAllBytes(file(1)), file(1));
+          KeyFile it = KeyFile.decode(Files.readAllBytes(file(1)), Name.of(file(1)));
           StoreEdits.replace(file(1), new KeyFile(altered, it.endorsement()).encode());
         });
     all.put(
@@ -139,7 +140,7 @@ public final class KeyForgeries {
     for (int n = 1; n <= 2; n++) {
       byte[] bytes = Files.readAllBytes(record(n));
       if (n >= from) {
-        HorizonRecord r = HorizonRecord.decode(bytes, record(n));
+        HorizonRecord r = HorizonRecord.decode(bytes, Name.of(record(n)));
         bytes = r.follows(previous).withKeys(keys, digest).encode();
         StoreEdits.replace(record(n), bytes);
       }

@@ -18,6 +18,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.NewerFormatException;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.store.KeyRefusedException;
 import dev.cinch.bag.store.TrustedKeyFiles;
@@ -65,7 +66,7 @@ class KeyForgeriesTest {
       append(writer, under, "open");
     }
     Id store = s.store.context().identity().id();
-    return new KeyForgeries(root, log.context().layout().root(), store, s.key);
+    return new KeyForgeries(root, log.context().layout().root().path(), store, s.key);
   }
 
   private LeaseStamp lease(SigningKey key) {
@@ -146,7 +147,7 @@ class KeyForgeriesTest {
         Forgery forgery = requireNonNull(fill(pinned).idle().get(name));
         forgery.run();
         Path second = root.resolve("keys/0000000002");
-        assertEquals(second, findings().get(0).path(), name);
+        assertEquals(Name.of(second), findings().get(0).path(), name);
         try (LogWriter writer = reopened().writer(dev.cinch.bag.model.Durability.CLOSE)) {
           append(writer, lease(KeyForgeries.FORGER), "forged");
           assertEquals(List.of("one", "two", "open"), live(), name);
@@ -249,7 +250,7 @@ class KeyForgeriesTest {
         s.settle(log, append(writer, LeaseStamp.NONE, "two"));
       }
       Id store = s.store.context().identity().id();
-      var forgeries = new KeyForgeries(root, log.context().layout().root(), store, s.key);
+      var forgeries = new KeyForgeries(root, log.context().layout().root().path(), store, s.key);
       Map<String, Forgery> all = forgeries.damaging();
       if (name.contains("record")) {
         continue; // the chain itself is damaged then

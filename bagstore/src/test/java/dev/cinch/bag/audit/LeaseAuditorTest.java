@@ -15,6 +15,7 @@ import dev.cinch.bag.audit.Violation.Rule;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.read.LogReader.Objection;
 import dev.cinch.bag.read.MessageSink;
@@ -358,7 +359,7 @@ public class LeaseAuditorTest {
     append(writer, LeaseStamp.NONE, "older, and nobody's");
     Witness a = s.first("unit", s.clock.wallNanos() + 3 * SECOND);
     long when = append(writer, stamp(s.sign(a)), "a");
-    Path identity = log.context().layout().identity();
+    Path identity = log.context().layout().identity().path();
     var document =
         JsonNodeFactory.instance
             .objectNode()
@@ -457,7 +458,7 @@ public class LeaseAuditorTest {
     append(writer, stamp(s.sign(s.first("unit", s.clock.wallNanos() + SECOND))), "good");
     AuditReport report = audit(); // and elsewhere retired
     assertTrue(report.passed(), report::toString);
-    Path keys = s.store.context().layout().keys();
+    Path keys = s.store.context().layout().keys().path();
     Files.move(keys.resolve("0000000001"), keys.resolve("0000000002"));
     var ignored = new ArrayList<String>();
     var e =
@@ -473,7 +474,7 @@ public class LeaseAuditorTest {
                         true,
                         m -> true,
                         (m, file, why) -> ignored.add(why)));
-    assertEquals(keys, e.path());
+    assertEquals(Name.of(keys), e.path());
     assertEquals("1 trusted keys", e.expected());
     assertEquals(List.of(), ignored);
   }

@@ -19,6 +19,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
@@ -58,7 +59,7 @@ class LostLocksTest {
     for (long n = 1; n <= records; n++) {
       for (ClosedBucket b : record(n).buckets()) {
         var bucket = new Bucket(b.start(), log.context().bucketWidth());
-        locks.add(LogLayout.lock(log.context().layout().bucket(bucket)));
+        locks.add(LogLayout.lock(log.context().layout().bucket(bucket)).path());
       }
     }
     assertEquals(records, locks.size());
@@ -66,9 +67,10 @@ class LostLocksTest {
   }
 
   private HorizonRecord record(long number) throws IOException {
-    Path path = log.context().layout().record(number);
+    Path path = log.context().layout().record(number).path();
     return HorizonRecord.decode(
-        PosixStore.of(log.context().store().storage()).fresh().readAll(path, 1 << 24), path);
+        PosixStore.of(log.context().store().storage()).fresh().readAll(path, 1 << 24),
+        Name.of(path));
   }
 
   /** The files that verify finds damaged. */
@@ -79,7 +81,7 @@ class LostLocksTest {
         rig.environment(fs, rig.time),
         f -> {
           if (f.severity() == Finding.Severity.DAMAGE) {
-            damaged.add(f.path());
+            damaged.add(f.path().path());
           }
         });
     return damaged;
@@ -97,7 +99,7 @@ class LostLocksTest {
 
               @Override
               public void damaged(DamagedException e) {
-                damaged.add(e.path());
+                damaged.add(e.path().path());
               }
             });
     return damaged;
@@ -139,7 +141,7 @@ class LostLocksTest {
       listed.add(new ClosedBucket((start - i) * log.context().bucketWidth(), "0".repeat(64)));
     }
     Collections.reverse(listed);
-    Path path = log.context().layout().record(last.number());
+    Path path = log.context().layout().record(last.number()).path();
     for (String name : root.list(requireNonNull(path.getParent()))) {
       if (name.startsWith(Numbered.name(last.number()))) {
         root.unlink(path.resolveSibling(name));

@@ -15,6 +15,7 @@ import dev.cinch.bag.format.NewerFormatException;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.StoreContext;
@@ -185,7 +186,7 @@ class StoreVerifierTest {
       VerifySummary summary = verify();
       assertEquals(1, summary.damage(), found::toString);
       assertEquals(2, summary.messages(), when);
-      assertEquals(file, found.get(0).path());
+      assertEquals(Name.of(file), found.get(0).path());
       assertTrue(found.get(0).offset() > 40_000 && found.get(0).offset() < 50_000);
       s.settle(log, last);
     }
@@ -203,7 +204,7 @@ class StoreVerifierTest {
     Files.writeString(bucket.resolve("notes.txt"), "mine");
     Files.writeString(bucket.resolve("m2-" + "0".repeat(32) + ".log"), "late");
     var late = Bucket.of(AuditStore.START - 100 * SECOND, SECOND);
-    Files.createDirectories(log.context().layout().bucket(late));
+    Files.createDirectories(log.context().layout().bucket(late).path());
     VerifySummary summary = verify();
     assertEquals(3, summary.notes(), found::toString);
     assertTrue(summary.intact());
@@ -225,8 +226,8 @@ class StoreVerifierTest {
             store.layout().instances().resolve("0000000007"),
             store.layout().instances().resolve("0000000007." + "a".repeat(128)),
             store.layout().instances().resolve("mine"));
-    for (Path stray : strays) {
-      Files.createFile(stray);
+    for (Name stray : strays) {
+      Files.createFile(stray.path());
     }
     assertTrue(verify().intact());
     assertEquals(Set.copyOf(strays), Set.copyOf(found.stream().map(Finding::path).toList()));
@@ -256,14 +257,14 @@ class StoreVerifierTest {
   @Test
   void findsAForkInTheChain() throws Exception {
     fill();
-    Path second = log.context().layout().record(2);
+    Path second = log.context().layout().record(2).path();
     byte[] good = Files.readAllBytes(second);
     // A whole record of another log's chain, say from a backup that was mixed in.
     Log other = s.store.createLog(new LogName("other"));
     try (LogWriter writer = s.writer(other)) {
       s.settle(other, append(writer, LeaseStamp.NONE, "x"));
     }
-    put(second, Files.readAllBytes(other.context().layout().record(1)));
+    put(second, Files.readAllBytes(other.context().layout().record(1).path()));
     assertFalse(verify().intact());
     put(second, good);
     assertTrue(verify().intact());
@@ -273,7 +274,7 @@ class StoreVerifierTest {
   @Test
   void findsALogThatWasCopied() throws Exception {
     fill();
-    Path jobs = log.context().layout().root();
+    Path jobs = log.context().layout().root().path();
     Path copy = jobs.resolveSibling("copy");
     for (Path from : walk(jobs)) {
       Files.copy(from, copy.resolve(jobs.relativize(from)));
@@ -281,7 +282,7 @@ class StoreVerifierTest {
     VerifySummary summary = verify();
     assertEquals(1, summary.logs(), "the copy is none");
     assertEquals(1, summary.damage(), found::toString);
-    assertEquals(copy.resolve("identity"), found.get(0).path());
+    assertEquals(Name.of(copy.resolve("identity")), found.get(0).path());
     assertEquals("the identity of log copy", found.get(0).expected());
     assertEquals("that of log jobs", found.get(0).actual());
   }
@@ -305,8 +306,8 @@ class StoreVerifierTest {
               public void found(Finding finding) {}
 
               @Override
-              public void progress(Path file, VerifySummary soFar) {
-                seen.add(file);
+              public void progress(Name file, VerifySummary soFar) {
+                seen.add(file.path());
               }
             });
     assertEquals(read(), seen.stream().sorted().toList());
@@ -329,15 +330,15 @@ class StoreVerifierTest {
   @Test
   void findsARecordOfOtherKeysOfFewerAndOfMoreThanThereAre() throws Exception {
     fill();
-    Path last = log.context().layout().record(2);
+    Path last = log.context().layout().record(2).path();
     byte[] good = Files.readAllBytes(last);
-    HorizonRecord r = HorizonRecord.decode(good, last, log.context().bucketWidth());
+    HorizonRecord r = HorizonRecord.decode(good, Name.of(last), log.context().bucketWidth());
     assertEquals(1, r.trustedKeys());
     removeSeals();
     String keys = r.keysDigest();
     put(last, r.withKeys(1, keys.replace('0', '1')).encode());
     assertFalse(verify().intact());
-    assertEquals(last, found.get(0).path());
+    assertEquals(Name.of(last), found.get(0).path());
     assertEquals("keys of SHA-256 " + keys, found.get(0).expected());
     put(last, r.withKeys(2, keys).encode());
     assertFalse(verify().intact());
@@ -353,13 +354,13 @@ class StoreVerifierTest {
   void findsARecordOfOtherSums() throws Exception {
     fill();
     removeSeals();
-    Path last = log.context().layout().record(2);
+    Path last = log.context().layout().record(2).path();
     byte[] good = Files.readAllBytes(last);
-    HorizonRecord r = HorizonRecord.decode(good, last, log.context().bucketWidth());
+    HorizonRecord r = HorizonRecord.decode(good, Name.of(last), log.context().bucketWidth());
     Sums s = r.sums();
     assertEquals(2, s.buckets());
-    Path first = log.context().layout().record(1);
-    Sums before = HorizonRecord.decode(Files.readAllBytes(first), first).sums();
+    Path first = log.context().layout().record(1).path();
+    Sums before = HorizonRecord.decode(Files.readAllBytes(first), Name.of(first)).sums();
     for (Sums bad :
         List.of(
             new Sums(1, s.messages() - before.messages(), s.bytes() - before.bytes(), s.newest()),
@@ -369,7 +370,7 @@ class StoreVerifierTest {
             new Sums(s.buckets(), s.messages(), s.bytes(), s.newest() - 1))) {
       put(last, r.withSums(bad).encode());
       assertFalse(verify().intact(), bad.toString());
-      assertEquals(List.of(last), found.stream().map(Finding::path).toList());
+      assertEquals(List.of(Name.of(last)), found.stream().map(Finding::path).toList());
       assertEquals(s + ", as the record before and its locks say", found.get(0).expected());
     }
     put(last, good);
@@ -390,8 +391,8 @@ class StoreVerifierTest {
               }
 
               @Override
-              public void progress(Path file, VerifySummary soFar) {
-                if (file.endsWith("identity")) {
+              public void progress(Name file, VerifySummary soFar) {
+                if (file.last().equals("identity")) {
                   addKeyAndSettle();
                 }
               }
@@ -416,11 +417,11 @@ class StoreVerifierTest {
     fill();
     addKeyAndSettle();
     assertTrue(verify().intact());
-    Path first = s.store.context().layout().keys().resolve("0000000001");
+    Path first = s.store.context().layout().keys().resolve("0000000001").path();
     byte[] good = Files.readAllBytes(first);
     Files.delete(first);
     VerifySummary unused = verify();
-    assertEquals(first, found.get(0).path());
+    assertEquals(Name.of(first), found.get(0).path());
     assertEquals(Severity.DAMAGE, found.get(0).severity());
     Files.write(first, good);
     assertTrue(verify().intact());

@@ -25,6 +25,7 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.store.TrustedKeyFiles;
@@ -74,12 +75,12 @@ class VectorsTest {
         Files.copy(f, root.resolve(from.relativize(f)));
       }
     }
-    for (Path directory : new StoreLayout(root).directories()) {
-      Files.createDirectories(directory);
+    for (Name directory : new StoreLayout(root).directories()) {
+      Files.createDirectories(directory.path());
     }
     LogLayout jobs = new StoreLayout(root).log(new LogName("jobs"));
-    for (Path directory : List.of(jobs.intents(), jobs.checkpoints(), jobs.segments())) {
-      Files.createDirectories(directory);
+    for (Name directory : List.of(jobs.intents(), jobs.checkpoints(), jobs.segments())) {
+      Files.createDirectories(directory.path());
     }
   }
 
@@ -139,13 +140,13 @@ class VectorsTest {
   void bucketsAreClosedAgainToTheSameBytes() throws Exception {
     copy();
     Log log = open().log(new LogName("jobs"));
-    Path path = log.context().layout().record(2);
-    HorizonRecord record = HorizonRecord.decode(Files.readAllBytes(path), path);
+    Path path = log.context().layout().record(2).path();
+    HorizonRecord record = HorizonRecord.decode(Files.readAllBytes(path), Name.of(path));
     assertEquals(1, record.buckets().size());
     long width = log.context().bucketWidth();
     for (long start : List.of(AuditStore.START, record.buckets().get(0).start())) {
       var bucket = new Bucket(start, width);
-      Path lock = LogLayout.lock(log.context().layout().bucket(bucket));
+      Path lock = LogLayout.lock(log.context().layout().bucket(bucket)).path();
       byte[] bytes = Files.readAllBytes(lock);
       Files.delete(lock);
       assertTrue(new BucketCloser(log.context()).close(bucket, end -> false).isPresent());
@@ -187,13 +188,13 @@ class VectorsTest {
         byte[] bytes = Files.readAllBytes(f);
         String name = f.getFileName() + "";
         if (name.equals("store.json")) {
-          assertArrayEquals(bytes, StoreIdentity.decode(bytes, f).encode());
+          assertArrayEquals(bytes, StoreIdentity.decode(bytes, Name.of(f)).encode());
           compared++;
         } else if (f.toString().contains("records") && SealName.parse(name).isEmpty()) {
-          assertArrayEquals(bytes, HorizonRecord.decode(bytes, f).encode());
+          assertArrayEquals(bytes, HorizonRecord.decode(bytes, Name.of(f)).encode());
           compared++;
         } else if (f.toString().contains("keys")) {
-          assertArrayEquals(bytes, KeyFile.decode(bytes, f).encode());
+          assertArrayEquals(bytes, KeyFile.decode(bytes, Name.of(f)).encode());
           compared++;
         } else if (name.endsWith(".log")) {
           ByteBuffer in = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);

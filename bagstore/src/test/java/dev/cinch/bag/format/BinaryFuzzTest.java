@@ -3,11 +3,11 @@ package dev.cinch.bag.format;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
+import dev.cinch.bag.model.Name;
 import dev.cinch.fuzz.Hostile;
 import dev.cinch.lease.Id;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.zip.CRC32;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * The first byte says which part, and whether its checksum is put right first.
  */
 final class BinaryFuzzTest {
-  private static final Path FILE = Path.of("file");
+  private static final Name FILE = new Name("file");
   private static final int SEED = 9;
   private static final int CRC_AT = 12;
 

@@ -15,12 +15,12 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Id;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 
 /** What is written is read back; what was cut or altered anywhere is known for it. */
 class CodecTest {
-  private static final Path PATH = Path.of("some/file");
+  private static final Name PATH = new Name("some/file");
   private static final Id ID = new Id(1, 2);
   private static final Bucket BUCKET = new Bucket(5_000_000_000L, 1_000_000_000L);
   private static final DataFileName NAME =
@@ -102,7 +102,7 @@ class CodecTest {
   }
 
   private interface Reading {
-    Object decode(byte[] bytes, Path path) throws DamagedException;
+    Object decode(byte[] bytes, Name path) throws DamagedException;
   }
 
   private static void refused(Reading by, byte[] good, String now, int version, String known)
@@ -195,7 +195,7 @@ class CodecTest {
     byte[] body = document.getBytes(StandardCharsets.UTF_8);
     String line = "cinch checkpoint 4 %d %s\n".formatted(body.length, Envelope.sha256(body));
     return Checkpoint.decode(
-        (line + document).getBytes(StandardCharsets.UTF_8), Path.of("checkpoint"));
+        (line + document).getBytes(StandardCharsets.UTF_8), new Name("checkpoint"));
   }
 
   @Test

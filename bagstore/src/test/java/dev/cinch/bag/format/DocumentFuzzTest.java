@@ -3,9 +3,9 @@ package dev.cinch.bag.format;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 
 import com.code_intelligence.jazzer.junit.FuzzTest;
+import dev.cinch.bag.model.Name;
 import dev.cinch.fuzz.Hostile;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.function.Function;
@@ -15,11 +15,11 @@ import java.util.function.Function;
  * what an envelope with the right length and digest holds.
  */
 final class DocumentFuzzTest {
-  private static final Path FILE = Path.of("file");
+  private static final Name FILE = new Name("file");
 
   /** Reads a file of one type. */
   private interface Decoder<T> {
-    T decode(byte[] bytes, Path path) throws DamagedException;
+    T decode(byte[] bytes, Name name) throws DamagedException;
   }
 
   @FuzzTest

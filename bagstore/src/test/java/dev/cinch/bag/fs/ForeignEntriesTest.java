@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.abort;
 
 import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.model.InWords;
+import dev.cinch.bag.model.Name;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -104,7 +105,7 @@ final class ForeignEntriesTest {
     } else {
       ForeignEntryException e =
           assertThrows(ForeignEntryException.class, () -> operation.on(fs, place));
-      assertEquals(place, e.path());
+      assertEquals(Name.of(place), e.path());
       String expected =
           planted == Planted.HARD_LINK ? "a file with one name, found one with 2" : planted.words();
       assertTrue(e.getMessage().startsWith(place + ": expected "), e.getMessage());
@@ -146,7 +147,7 @@ final class ForeignEntriesTest {
     Operation operation = requireNonNull(BELOW.get(name));
     ForeignEntryException e =
         assertThrows(ForeignEntryException.class, () -> operation.on(fs, asked));
-    assertEquals(bucket, e.path());
+    assertEquals(Name.of(bucket), e.path());
     assertTrue(e.getMessage().contains("expected a directory, found " + planted.words()));
     victimIsWhole();
     assertEquals(List.of("empty", "victim"), fs(outside).stream().sorted().toList());

@@ -14,6 +14,7 @@ import dev.cinch.bag.format.Trailer;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.SignedWitness;
@@ -118,7 +119,7 @@ public final class DataFile {
   /** Walks a file with the sample's header. */
   public static DataFileCursor cursor(byte[] file, OnDamage onDamage) {
     return new DataFileCursor(
-        Path.of("file"),
+        Name.of(Path.of("file")),
         HEADER,
         DataFileBytes.open(file),
         () -> DataFileBytes.open(file),
@@ -131,7 +132,7 @@ public final class DataFile {
   /** Walks what was found of such a file before. */
   public static DataFileCursor cursor(byte[] file, DataFileExtent known) {
     return new DataFileCursor(
-        Path.of("file"),
+        Name.of(Path.of("file")),
         HEADER,
         DataFileBytes.open(file),
         () -> DataFileBytes.open(file),

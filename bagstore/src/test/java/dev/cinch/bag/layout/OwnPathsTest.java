@@ -7,10 +7,10 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.registry.ServiceNames;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.ShardMap;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -18,22 +18,22 @@ import org.junit.jupiter.api.Test;
 /** What has a name of the store's, in the place of that name. */
 class OwnPathsTest {
   private static final Id ID = Id.parse("0123456789abcdef0123456789abcdef");
-  private static final Path ROOT = Path.of("/store");
+  private static final Name ROOT = new Name("/store");
 
   private final StoreLayout store = new StoreLayout(ROOT);
   private final LogName name = new LogName("jobs.1_2-3");
   private final LogLayout log = store.log(name);
   private final Bucket bucket = Bucket.of(1_764_000_000_000_000_000L, 1_000_000_000);
 
-  private static boolean isOwn(Path path, boolean directory) {
-    return OwnPaths.has(ROOT.relativize(path), directory);
+  private static boolean isOwn(Name name, boolean directory) {
+    return OwnPaths.has(name.within(ROOT), directory);
   }
 
   @Test
   void allThatTheLayoutNames() {
     String sha = "ab".repeat(32);
     String signed = "." + "0f".repeat(64);
-    Path place = log.bucket(bucket);
+    Name place = log.bucket(bucket);
     var files =
         new ArrayList<>(
             List.of(
@@ -67,7 +67,7 @@ class OwnPathsTest {
                 place.resolve(".nfs0000000012"),
                 place.resolve("tmp-" + ID),
                 ROOT.resolve("tmp-" + ID + "/tmp-create")));
-    for (Path file : files) {
+    for (Name file : files) {
       assertTrue(isOwn(file, false), file.toString());
     }
     var directories = new ArrayList<>(store.directories());
@@ -76,7 +76,7 @@ class OwnPathsTest {
     directories.addAll(List.of(log.records(), log.recordGroup(0), log.intents()));
     directories.addAll(List.of(log.checkpoints(), log.segments()));
     directories.add(store.clock().resolve("tmp-" + ID));
-    for (Path directory : directories) {
+    for (Name directory : directories) {
       assertTrue(isOwn(directory, true), directory.toString());
       for (String notes : List.of("notes.txt", "1", "lock~", "README", "x.log", "Tmp-" + ID)) {
         assertFalse(isOwn(directory.resolve(notes), false), directory + "/" + notes);
@@ -101,11 +101,11 @@ class OwnPathsTest {
             "logs/tmp-x/identity",
             "service/0000000001",
             "clock/now")) {
-      assertFalse(OwnPaths.has(Path.of(file), false), file);
+      assertFalse(OwnPaths.has(file, false), file);
     }
     for (String directory :
         List.of("", "tmp-results", "home", "logs/tmp-x", "keys/old", "logs/A")) {
-      assertFalse(OwnPaths.has(Path.of(directory), true), directory);
+      assertFalse(OwnPaths.has(directory, true), directory);
     }
   }
 }

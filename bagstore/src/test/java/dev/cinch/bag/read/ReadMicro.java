@@ -9,6 +9,7 @@ import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
@@ -71,7 +72,7 @@ public class ReadMicro {
     int count = 0;
     try (var cursor =
         new DataFileCursor(
-            path,
+            Name.of(path),
             header,
             DataFileBytes.open(file),
             () -> DataFileBytes.open(file),

@@ -34,7 +34,7 @@ final class SegmentFuzzTest {
   static void make() throws IOException {
     rig = Rig.memory(1);
     log = rig.open(rig.disk.view(0)).context();
-    path = log.layout().segment(1);
+    path = log.layout().segment(1).path();
     good = SegmentFile.sample(log);
     PosixStore.of(log.store().storage()).fs().create(path, 0644).close();
     messages = new ArrayList<>();

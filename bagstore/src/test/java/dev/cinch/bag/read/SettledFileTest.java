@@ -21,6 +21,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.Id;
@@ -89,15 +90,15 @@ class SettledFileTest {
   }
 
   private Path path(Bucket of) {
-    return LogLayout.lock(log.layout().bucket(of));
+    return LogLayout.lock(log.layout().bucket(of)).path();
   }
 
   private void put(Bucket at, byte[] bytes) throws IOException {
     StoreFs fs = rig.disk.view(0);
-    for (Path directory :
+    for (Name directory :
         List.of(log.layout().era(at), log.layout().group(at), log.layout().bucket(at))) {
       try {
-        fs.mkdir(directory, 0777);
+        fs.mkdir(directory.path(), 0777);
       } catch (java.nio.file.FileAlreadyExistsException e) {
         continue;
       }

@@ -124,7 +124,8 @@ final class CellCeilingsTest {
     }
 
     Set<String> listed() throws IOException {
-      return new HashSet<>(PosixStore.of(look.storage()).fs().list(look.layout().ceilings()));
+      return new HashSet<>(
+          PosixStore.of(look.storage()).fs().list(look.layout().ceilings().path()));
     }
 
     void run() throws IOException {

@@ -61,7 +61,7 @@ final class CellInstancesTest {
   }
 
   private long[] ceilings(long number) throws IOException {
-    return PosixStore.of(store().storage()).fs().list(store().layout().ceilings()).stream()
+    return PosixStore.of(store().storage()).fs().list(store().layout().ceilings().path()).stream()
         .flatMap(name -> SignedName.parse(name).flatMap(s -> CeilingName.parse(s.base())).stream())
         .filter(c -> c.instance() == number)
         .mapToLong(CeilingName::ceiling)
@@ -106,7 +106,7 @@ final class CellInstancesTest {
     assertEquals(number, client.takeNumber());
     assertTrue(client.publishCeiling(100));
     assertEquals(
-        List.of(), PosixStore.of(store().storage()).fs().list(store().layout().ceilings()));
+        List.of(), PosixStore.of(store().storage()).fs().list(store().layout().ceilings().path()));
     StoreInstances later = new StoreInstances(store(), KEY);
     assertEquals(number + 1, later.takeNumber());
     assertEquals(OptionalLong.empty(), later.highestEarlierCeiling());

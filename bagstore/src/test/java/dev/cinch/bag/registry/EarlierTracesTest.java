@@ -10,6 +10,7 @@ import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
@@ -62,14 +63,14 @@ final class EarlierTracesTest {
 
   /** Those that a listing shows, without their signatures. */
   private List<String> ceilings() throws IOException {
-    return names(store.layout().ceilings()).stream()
+    return names(store.layout().ceilings().path()).stream()
         .flatMap(name -> CeilingName.ofFile(name).stream())
         .map(c -> c.instance() + "-" + c.ceiling())
         .toList();
   }
 
   private List<Long> numbers() throws IOException {
-    return names(store.layout().instances()).stream()
+    return names(store.layout().instances().path()).stream()
         .filter(name -> name.matches("[0-9]{10}.*"))
         .map(name -> Long.parseLong(name.substring(0, 10)))
         .distinct()
@@ -87,7 +88,7 @@ final class EarlierTracesTest {
       rig.time.advanceMs(30_000);
     }
     // Those that started within the time that a number has to stand, and a few.
-    int instances = names(store.layout().instances()).size();
+    int instances = names(store.layout().instances().path()).size();
     assertTrue(instances <= 2 * (STANDS_MS / 30_000 + 3), instances + " files");
     assertTrue(ceilings().size() <= StoreCeilings.KEPT, ceilings()::toString);
     StoreInstances next = begun();
@@ -162,12 +163,12 @@ final class EarlierTracesTest {
   @Test
   void l9_aNumberThatNoKeySignedLetsNothingGo() throws Exception {
     Object unused = begun();
-    Path stray = store.layout().instances().resolve("0000000009." + "0f".repeat(64));
+    Path stray = store.layout().instances().resolve("0000000009." + "0f".repeat(64)).path();
     PosixStore.of(store.storage()).fs().create(stray, 0640).close();
     rig.time.advanceMs(STANDS_MS + 1_000);
     unused = begun();
     assertEquals(List.of(1L, 2L, 9L), numbers());
-    assertEquals(List.of(stray), StoreShards.look(store).strays());
+    assertEquals(List.of(Name.of(stray)), StoreShards.look(store).strays());
   }
 
   /** By its entry it has its place: without that its ceiling would be another's. */
@@ -208,7 +209,7 @@ final class EarlierTracesTest {
   void l9_aLookThatTakesTooLongIsMadeAgain() throws Exception {
     var fs = new FaultyFs(rig.disk.view(Rig.ALICE));
     StoreInstances first = begun(faulty(fs), Shard.WHOLE);
-    Path instances = store.layout().instances();
+    Path instances = store.layout().instances().path();
     Runnable pause = () -> rig.time.advanceMs(StoreShards.LONGEST_LOOK / MS + 1);
     long looks = looks(fs, instances);
     fs.beforeFirst(op -> op.kind() == Kind.LIST && op.path().equals(instances), pause::run);

@@ -38,7 +38,7 @@ final class InstanceServersTest {
   }
 
   private List<String> files() throws IOException {
-    return PosixStore.of(store.storage()).fs().list(store.layout().instances()).stream()
+    return PosixStore.of(store.storage()).fs().list(store.layout().instances().path()).stream()
         .filter(name -> SignedName.parse(name).isEmpty())
         .sorted()
         .toList();
@@ -77,7 +77,7 @@ final class InstanceServersTest {
   @Test
   void whatWasCutShortIsNoAddress() throws IOException {
     assertTrue(InstanceServers.join(store, 1, file("http://b:1"), KEY));
-    Path cut = store.layout().instances().resolve(new ServerEntry(1, 2).toString());
+    Path cut = store.layout().instances().resolve(new ServerEntry(1, 2).toString()).path();
     PosixStore.of(store.storage())
         .fs()
         .create(cut, PosixStore.of(store.storage()).fileMode())
@@ -85,7 +85,7 @@ final class InstanceServersTest {
     assertTrue(InstanceServers.join(store, 1, file("http://c:1"), KEY));
     PosixStore.of(store.storage())
         .fs()
-        .unlink(store.layout().instances().resolve(new ServerEntry(1, 1).toString()));
+        .unlink(store.layout().instances().resolve(new ServerEntry(1, 1).toString()).path());
     assertEquals("http://a:1,http://c:1", found());
     assertTrue(InstanceServers.join(store, 1, file("http://b:1"), KEY));
     assertEquals("http://a:1,http://c:1,http://b:1", found());

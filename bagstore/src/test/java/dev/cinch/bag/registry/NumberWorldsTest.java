@@ -113,7 +113,7 @@ final class NumberWorldsTest {
     }
 
     TreeSet<Long> counted() throws IOException {
-      return PosixStore.of(look.storage()).fs().list(look.layout().instances()).stream()
+      return PosixStore.of(look.storage()).fs().list(look.layout().instances().path()).stream()
           .flatMap(name -> SignedName.parse(name).stream())
           .map(signed -> Numbered.parse(signed.base()).orElseThrow())
           .collect(Collectors.toCollection(TreeSet::new));

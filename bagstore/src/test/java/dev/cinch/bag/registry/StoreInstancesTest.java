@@ -11,6 +11,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.registry.InstanceFile.Line;
 import dev.cinch.bag.registry.StoreShards.Instance;
@@ -294,7 +295,7 @@ final class StoreInstancesTest {
             "00000000000000010000000000000001@0000000001",
             "00000000000000010000000000000002@0000000001",
             "00000000000000010000000000000003@0000000001"),
-        PosixStore.of(store().storage()).fs().list(store().layout().ends()).stream()
+        PosixStore.of(store().storage()).fs().list(store().layout().ends().path()).stream()
             .sorted()
             .toList());
   }
@@ -319,7 +320,7 @@ final class StoreInstancesTest {
   void l11_aStoreOfAnOlderVersionGetsTheDirectory() throws Exception {
     StoreContext store = store();
     assertFalse(
-        PosixStore.of(store.storage()).fs().list(store.layout().service()).contains("ends"));
+        PosixStore.of(store.storage()).fs().list(store.layout().service().path()).contains("ends"));
     assertEquals(Set.of(end(1)), instance(store).end(List.of(end(1))));
   }
 
@@ -336,7 +337,7 @@ final class StoreInstancesTest {
     assertEquals(2, StoreEnds.removeOld(store));
     assertEquals(
         List.of("00000000000000010000000000000003@0000000001"),
-        PosixStore.of(store.storage()).fs().list(store.layout().ends()));
+        PosixStore.of(store.storage()).fs().list(store.layout().ends().path()));
   }
 
   private static Revocation revocation(long number, String reason) {
@@ -364,7 +365,7 @@ final class StoreInstancesTest {
   void l15_aDamagedRevocationIsToldAndLeftOut() throws Exception {
     StoreContext store = store();
     assertEquals(revocation(1, "x"), instance(store).revoked(revocation(1, "x")));
-    Path file = store.layout().revocation(new Id(1, 1), 1, 0);
+    Path file = store.layout().revocation(new Id(1, 1), 1, 0).path();
     PosixStore.of(store.storage()).fs().unlink(file);
     PosixStore.of(store.storage()).fs().create(file, 0640).close();
     var damaged = new ArrayList<DamagedException>();
@@ -379,7 +380,7 @@ final class StoreInstancesTest {
     StoreInstances first = instance(store);
     StoreInstances later = instance(store);
     assertEquals(Set.of(end(1), end(2)), first.end(List.of(end(1), end(2))));
-    Path honest = store.layout().end(end(1).correlation(), 1, 0);
+    Path honest = store.layout().end(end(1).correlation(), 1, 0).path();
     byte[] bytes = PosixStore.of(store.storage()).fresh().readAll(honest, 1 << 16);
     String maker = "0000000002\n";
     List<byte[]> strays =
@@ -392,13 +393,13 @@ final class StoreInstancesTest {
             Arrays.copyOf(bytes, bytes.length - 1));
     for (int i = 0; i < strays.size(); i++) {
       InstanceRegistry.End end = end(10 + i);
-      write(store, store.layout().end(end.correlation(), 1, 0), strays.get(i));
-      write(store, store.layout().end(end.correlation(), 1, 1), new byte[] {1});
+      write(store, store.layout().end(end.correlation(), 1, 0).path(), strays.get(i));
+      write(store, store.layout().end(end.correlation(), 1, 1).path(), new byte[] {1});
       assertEquals(Set.of(end), first.end(List.of(end)), "stray " + i);
       assertEquals(Set.of(), later.end(List.of(end)), "stray " + i);
     }
     for (int place = 0; place <= StoreLayout.LAST_PLACE; place++) {
-      write(store, store.layout().end(end(99).correlation(), 1, place), new byte[0]);
+      write(store, store.layout().end(end(99).correlation(), 1, place).path(), new byte[0]);
     }
     assertThrows(IOException.class, () -> first.end(List.of(end(99))));
   }
@@ -416,8 +417,8 @@ final class StoreInstancesTest {
     StoreContext store = store();
     StoreInstances first = instance(store);
     assertTrue(first.publishCeiling(5));
-    Path directory = store.layout().instances();
-    Path ceilings = store.layout().ceilings();
+    Path directory = store.layout().instances().path();
+    Path ceilings = store.layout().ceilings().path();
     String signed =
         PosixStore.of(store.storage()).fs().list(directory).stream()
             .filter(n -> n.startsWith("0000000001."))
@@ -448,7 +449,7 @@ final class StoreInstancesTest {
     assertTrue(first.publishCeiling(6));
     assertEquals(1, StoreInstances.latest(store).orElseThrow().number());
     assertEquals(
-        Set.copyOf(strays.stream().map(directory::resolve).toList()),
+        Set.copyOf(strays.stream().map(directory::resolve).map(Name::of).toList()),
         Set.copyOf(StoreShards.look(store).strays()));
     assertEquals(2, StoreCeilings.of(store).strays().size());
     assertEquals(OptionalLong.of(6), StoreCeilings.of(store).highestOfAll());
@@ -466,7 +467,7 @@ final class StoreInstancesTest {
     StoreContext store = store();
     StoreInstances first = instance(store);
     assertTrue(first.publishCeiling(5));
-    Path directory = store.layout().instances();
+    Path directory = store.layout().instances().path();
     for (String name : PosixStore.of(store.storage()).fs().list(directory)) {
       PosixStore.of(store.storage()).fs().unlink(directory.resolve(name));
     }
@@ -486,7 +487,7 @@ final class StoreInstancesTest {
     StoreContext store = store();
     var where = new InstanceFile("http://web-1:8470", "web-1");
     assertEquals(1, new StoreInstances(store, where, KEY).takeNumber());
-    Path file = store.layout().instances().resolve("0000000001");
+    Path file = store.layout().instances().resolve("0000000001").path();
     byte[] bytes = PosixStore.of(store.storage()).fresh().readAll(file, InstanceFile.MAX_BYTES);
     PosixStore.of(store.storage()).fs().unlink(file);
     write(store, file, new String(bytes, UTF_8).replace("web-1:8470", "evil:8470").getBytes(UTF_8));

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.registry.ServiceNames.WordsName;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
@@ -60,7 +61,7 @@ final class StoreLastWordsTest {
             .filter(name -> name.contains("+"))
             .toList();
     assertEquals(1, names.size(), names.toString());
-    return store.layout().ceilings().resolve(names.get(0));
+    return store.layout().ceilings().resolve(names.get(0)).path();
   }
 
   private void replace(Path file, byte[] content) throws IOException {
@@ -97,7 +98,7 @@ final class StoreLastWordsTest {
   void l19_thoseOfAnEarlierInstanceDoNotCountBesideALaterCeiling() throws Exception {
     ended(Shard.WHOLE);
     Path words = file();
-    byte[] kept = store.storage().read(words, 100, bytes -> bytes);
+    byte[] kept = store.storage().read(Name.of(words), 100, bytes -> bytes);
     StoreInstances second = begun(Shard.WHOLE);
     assertTrue(second.publishCeiling(200));
     replaceAfterRemoval(words, kept);
@@ -192,7 +193,7 @@ final class StoreLastWordsTest {
     assertTrue(first.publishCeiling(100));
     StoreCeilings.of(store).leave(1, WORDS, SigningKey.generate());
     assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
-    assertEquals(List.of(file()), StoreCeilings.of(store).strays());
+    assertEquals(List.of(Name.of(file())), StoreCeilings.of(store).strays());
   }
 
   @Test

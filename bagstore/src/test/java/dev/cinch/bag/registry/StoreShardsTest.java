@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
@@ -104,7 +105,8 @@ final class StoreShardsTest {
     MemoryLeaseService service = serve(new StoreInstances(store(), KEY));
     assertEquals(1, witness(acquire(service, new LeaseName("a"))).instance());
     assertEquals(ShardMap.NONE, StoreShards.look(store()).map());
-    List<String> names = PosixStore.of(store().storage()).fs().list(store().layout().instances());
+    List<String> names =
+        PosixStore.of(store().storage()).fs().list(store().layout().instances().path());
     assertEquals(Set.of(10, 139), Set.copyOf(names.stream().map(String::length).toList()));
   }
 
@@ -122,7 +124,7 @@ final class StoreShardsTest {
   void l16_aMapThatNoKeySignedIsPassedOver() throws Exception {
     ShardMap map = publish(4);
     StoreContext store = store();
-    Path instances = store.layout().instances();
+    Path instances = store.layout().instances().path();
     String signed =
         PosixStore.of(store.storage()).fs().list(instances).stream()
             .filter(n -> n.startsWith("map-0000000001-"))
@@ -139,7 +141,7 @@ final class StoreShardsTest {
     }
     assertEquals(map, StoreShards.look(store).map());
     assertEquals(
-        strays.stream().map(instances::resolve).sorted().toList(),
+        strays.stream().map(instances::resolve).map(Name::of).sorted().toList(),
         StoreShards.look(store).strays().stream().sorted().toList());
     assertEquals(new ShardMap(3, 2), publish(2));
   }
@@ -320,7 +322,7 @@ final class StoreShardsTest {
       String signature = StoreStatement.sign(KEY, store.identity().id(), left);
       PosixStore.of(store.storage())
           .fs()
-          .create(store.layout().service().resolve(left + "." + signature), 0640)
+          .create(store.layout().service().resolve(left + "." + signature).path(), 0640)
           .close();
     }
     MemoryLeaseService next = serve(new Shard(two, 1));

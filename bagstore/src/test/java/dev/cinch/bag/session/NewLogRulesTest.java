@@ -127,7 +127,7 @@ class NewLogRulesTest extends SessionRig {
     var back = rig.time.skewed(-2 * 120_000 * MS);
     StoreFs fs = new ClockedFs(rig.disk.view(Rig.BOB), back);
     Store maker = store(fs, back, "b");
-    fs.mkdir(maker.context().layout().log(LATE).root(), 0755);
+    fs.mkdir(maker.context().layout().log(LATE).root().path(), 0755);
     try (Session session = Session.open(store("a"), service, "a")) {
       session.acquire(NAMES, LEASE);
       assertSettled(store("a"), Rig.JOBS, session.fence(NAME));

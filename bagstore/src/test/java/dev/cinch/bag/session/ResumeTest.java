@@ -93,7 +93,8 @@ final class ResumeTest extends SessionRig {
   void l11_anEndThatNoKeySignedKeepsNoNameRefused() throws Exception {
     Grant lost = acquire("a");
     Store store = store("m");
-    Path end = store.context().layout().end(lost.witnesses().get(0).witness().correlation(), 1, 0);
+    Path end =
+        store.context().layout().end(lost.witnesses().get(0).witness().correlation(), 1, 0).path();
     PosixStore.of(store.context().storage())
         .fs()
         .create(end, PosixStore.of(store.context().storage()).fileMode())

@@ -6,6 +6,7 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage.Decoder;
 import dev.cinch.bag.storage.LogStorage.Freshness;
@@ -17,7 +18,6 @@ import java.nio.ByteBuffer;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.NavigableMap;
@@ -58,15 +58,15 @@ public final class ObjectStore implements StoreStorage {
     }
 
     /** If there is none. */
-    void put(Path name, byte[] bytes) {
+    void put(Name name, byte[] bytes) {
       Put unused = all.putIfAbsent(name.toString(), new Put(bytes, now()));
     }
 
-    byte[] get(Path name) throws NoSuchFileException {
+    byte[] get(Name name) throws NoSuchFileException {
       return found(name).bytes();
     }
 
-    private Put found(Path name) throws NoSuchFileException {
+    private Put found(Name name) throws NoSuchFileException {
       Put found = all.get(name.toString());
       if (found == null) {
         throw new NoSuchFileException(name.toString());
@@ -74,31 +74,31 @@ public final class ObjectStore implements StoreStorage {
       return found;
     }
 
-    long changedAt(Path name) throws NoSuchFileException {
+    long changedAt(Name name) throws NoSuchFileException {
       return found(name).second();
     }
 
     /** The names of all that is below a name. */
-    List<String> below(Path place) {
+    List<String> below(Name place) {
       String prefix = place + "/";
       return all.subMap(prefix, place + "0").keySet().stream()
           .map(name -> name.substring(prefix.length()))
           .toList();
     }
 
-    void delete(Path name) {
+    void delete(Name name) {
       Put unused = all.remove(name.toString());
     }
   }
 
   /** Puts something; what is there afterwards is the truth. */
-  private boolean put(Path name, byte[] bytes) throws IOException {
+  private boolean put(Name name, byte[] bytes) throws IOException {
     boolean absent = !isThere(name);
     objects.put(name, bytes);
     return absent && Arrays.equals(objects.get(name), bytes);
   }
 
-  private boolean isThere(Path name) {
+  private boolean isThere(Name name) {
     try {
       byte[] unused = objects.get(name);
       return true;
@@ -121,32 +121,32 @@ public final class ObjectStore implements StoreStorage {
   }
 
   @Override
-  public List<String> list(Path place, Freshness freshness) {
+  public List<String> list(Name place, Freshness freshness) {
     return names(place);
   }
 
   @Override
-  public Optional<List<String>> listIfPermitted(Path place) {
+  public Optional<List<String>> listIfPermitted(Name place) {
     return Optional.of(names(place));
   }
 
-  private List<String> names(Path place) {
+  private List<String> names(Name place) {
     return objects.below(place).stream().map(name -> name.split("/", 2)[0]).distinct().toList();
   }
 
   @Override
-  public boolean isThere(Path document, Freshness freshness) {
+  public boolean isThere(Name document, Freshness freshness) {
     return isThere(document);
   }
 
   @Override
-  public <T> T read(Path document, int limit, Freshness freshness, Decoder<T> decoder)
+  public <T> T read(Name document, int limit, Freshness freshness, Decoder<T> decoder)
       throws IOException {
     return decoder.decode(objects.get(document));
   }
 
   @Override
-  public Stored open(Path document, Freshness freshness) throws IOException {
+  public Stored open(Name document, Freshness freshness) throws IOException {
     return new Whole(objects.get(document));
   }
 
@@ -168,13 +168,13 @@ public final class ObjectStore implements StoreStorage {
   }
 
   @Override
-  public long size(Path document) throws IOException {
+  public long size(Name document) throws IOException {
     return objects.get(document).length;
   }
 
   /** A place changed when the newest of what is in it was put. */
   @Override
-  public long changedAt(Path name) throws IOException {
+  public long changedAt(Name name) throws IOException {
     long last = Long.MIN_VALUE;
     for (String below : objects.below(name)) {
       last = Math.max(last, objects.changedAt(name.resolve(below)));
@@ -183,7 +183,7 @@ public final class ObjectStore implements StoreStorage {
   }
 
   @Override
-  public Draft draft(Path place) {
+  public Draft draft(Name place) {
     var content = new ByteArrayOutputStream();
     return new Draft() {
       @Override
@@ -195,7 +195,7 @@ public final class ObjectStore implements StoreStorage {
       public void finish() {}
 
       @Override
-      public boolean publish(Path document) throws IOException {
+      public boolean publish(Name document) throws IOException {
         return put(document, content.toByteArray());
       }
 
@@ -211,14 +211,14 @@ public final class ObjectStore implements StoreStorage {
   }
 
   @Override
-  public boolean remove(Path document) {
+  public boolean remove(Name document) {
     boolean there = isThere(document) || !objects.below(document).isEmpty();
     removeQuietly(document);
     return there;
   }
 
   @Override
-  public void removeQuietly(Path document) {
+  public void removeQuietly(Name document) {
     for (String below : objects.below(document)) {
       objects.delete(document.resolve(below));
     }
@@ -226,7 +226,7 @@ public final class ObjectStore implements StoreStorage {
   }
 
   @Override
-  public void removePlace(Path place) throws IOException {
+  public void removePlace(Name place) throws IOException {
     if (!objects.below(place).isEmpty()) {
       throw new DirectoryNotEmptyException(place.toString());
     }
@@ -243,11 +243,11 @@ public final class ObjectStore implements StoreStorage {
     @Override
     public void requireSame() {}
 
-    private Path mark(Bucket bucket) {
+    private Name mark(Bucket bucket) {
       return LogLayout.prelock(layout.bucket(bucket));
     }
 
-    private Path path(Bucket bucket, DataFileName file) {
+    private Name path(Bucket bucket, DataFileName file) {
       return LogLayout.dataFile(layout.bucket(bucket), file);
     }
 
@@ -257,7 +257,7 @@ public final class ObjectStore implements StoreStorage {
       if (isThere(mark(bucket))) {
         throw new BucketSealedException();
       }
-      Path name = path(bucket, file);
+      Name name = path(bucket, file);
       if (!put(name.resolve(batch(0)), new byte[0])) {
         throw new FileAlreadyExistsException(name.toString());
       }
@@ -269,11 +269,11 @@ public final class ObjectStore implements StoreStorage {
     }
 
     private final class Writing implements Entered {
-      private final Path mark;
-      private final Path name;
+      private final Name mark;
+      private final Name name;
       private int batches;
 
-      Writing(Path mark, Path name) {
+      Writing(Name mark, Name name) {
         this.mark = mark;
         this.name = name;
       }
@@ -308,7 +308,7 @@ public final class ObjectStore implements StoreStorage {
 
     @Override
     public Stored open(Bucket bucket, DataFileName file, Freshness freshness) throws IOException {
-      Path name = path(bucket, file);
+      Name name = path(bucket, file);
       List<String> batches = objects.below(name);
       if (batches.isEmpty()) {
         throw new NoSuchFileException(name.toString());
@@ -366,7 +366,7 @@ public final class ObjectStore implements StoreStorage {
     public void finish(Bucket bucket) {}
 
     @Override
-    public void publish(Path document, byte[] content) throws IOException {
+    public void publish(Name document, byte[] content) throws IOException {
       boolean unused = put(document, content);
     }
   }

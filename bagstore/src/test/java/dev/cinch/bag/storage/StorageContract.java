@@ -18,6 +18,7 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
 import dev.cinch.bag.storage.Entered.Mark;
@@ -30,7 +31,6 @@ import java.nio.ByteBuffer;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -145,7 +145,7 @@ abstract class StorageContract {
       publish(closing, 1);
       closing.finish();
     }
-    Path place = log.bucket(BUCKET);
+    Name place = log.bucket(BUCKET);
     assertThrows(DirectoryNotEmptyException.class, () -> other.removePlace(place));
     for (String name : other.list(place, Freshness.CERTAIN)) {
       assertTrue(other.remove(place.resolve(name)));
@@ -171,7 +171,7 @@ abstract class StorageContract {
       first.finish();
       second.finish();
     }
-    Path lock = LogLayout.lock(log.bucket(BUCKET));
+    Name lock = LogLayout.lock(log.bucket(BUCKET));
     for (StoreStorage client : List.of(store, other)) {
       assertArrayEquals(new byte[] {2, 2}, read(client, lock));
     }
@@ -184,7 +184,7 @@ abstract class StorageContract {
     closing.publish();
   }
 
-  private static byte[] read(StoreStorage client, Path document) throws IOException {
+  private static byte[] read(StoreStorage client, Name document) throws IOException {
     return client.read(document, 100, Freshness.CERTAIN, bytes -> bytes);
   }
 
@@ -204,8 +204,8 @@ abstract class StorageContract {
 
   @Test
   void s3TheFirstDocumentWins() throws Exception {
-    Path end = layout.end(new Id(1, 1), 1, 0);
-    Path free = layout.end(new Id(1, 2), 1, 0);
+    Name end = layout.end(new Id(1, 1), 1, 0);
+    Name free = layout.end(new Id(1, 2), 1, 0);
     store.prepare(layout.ends());
     other.prepare(layout.ends());
     try (StoreStorage.Draft first = store.draft(layout.ends(), new byte[] {1});
@@ -228,15 +228,15 @@ abstract class StorageContract {
     }
   }
 
-  private static String name(Path document) {
-    return document.getFileName().toString();
+  private static String name(Name document) {
+    return document.last();
   }
 
   @Test
   void s4IntentsStayUntilTheyAreWithdrawn() throws Exception {
     assertEquals(List.of(), other.listIfThere(log.intents(), Freshness.CERTAIN));
-    Path mine = log.intent(BUCKET.end(), new Id(1, 1));
-    Path last = log.endIntent(new Id(1, 2));
+    Name mine = log.intent(BUCKET.end(), new Id(1, 1));
+    Name last = log.endIntent(new Id(1, 2));
     assertTrue(store.publish(mine, new byte[0]));
     assertTrue(store.publish(last, new byte[0]));
     assertEquals(List.of(BUCKET.end(), Long.MAX_VALUE), reaches(other));
@@ -277,7 +277,7 @@ abstract class StorageContract {
   @Test
   void s5CertainListsMissNoDocument() throws Exception {
     for (int i = 1; i <= 3; i++) {
-      Path number = layout.instances().resolve(Numbered.name(i));
+      Name number = layout.instances().resolve(Numbered.name(i));
       assertEquals(i - 1, other.list(layout.instances(), Freshness.CERTAIN).size());
       assertTrue(store.publish(number, new byte[0]));
       store.secure(layout.instances());
@@ -327,7 +327,7 @@ abstract class StorageContract {
   @Test
   void s8TheClockIsNotBeforeAnyChange() throws Exception {
     long before = store.now();
-    Path intent = log.intent(BUCKET.end(), new Id(1, 1));
+    Name intent = log.intent(BUCKET.end(), new Id(1, 1));
     assertTrue(store.publish(intent, new byte[0]));
     Entered entered = written(bob, NAME, SAMPLE.bytes());
     assertTrue(store.changedAt(intent) >= before);
@@ -335,7 +335,7 @@ abstract class StorageContract {
     long changed = entered.changedAt();
     assertTrue(changed >= before);
     assertTrue(store.now() >= changed);
-    Path ceiling = layout.ceilings().resolve(new CeilingName(1, 5).toString());
+    Name ceiling = layout.ceilings().resolve(new CeilingName(1, 5).toString());
     long earlier = store.now();
     assertTrue(store.publish(ceiling, new byte[0]));
     assertTrue(store.changedAt(ceiling) >= earlier);

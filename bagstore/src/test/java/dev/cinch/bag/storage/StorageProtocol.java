@@ -20,6 +20,7 @@ import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.registry.StoreCeilings;
 import dev.cinch.bag.registry.StoreInstances;
@@ -41,7 +42,6 @@ import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -115,7 +115,7 @@ abstract class StorageProtocol {
       LogContext log = open();
       Bucket bucket = Bucket.of(before.timestamp(), log.bucketWidth());
       // A closer that measures now, as far as it gets before its bucket is over.
-      Path intent = log.layout().intent(bucket.end(), Id.random(new Random(1)));
+      Name intent = log.layout().intent(bucket.end(), Id.random(new Random(1)));
       assertTrue(log.documents().publish(intent, new byte[0]));
       try (Closing closing = log.storage().seal(bucket)) {
         Receipt late = append(writer, "late");

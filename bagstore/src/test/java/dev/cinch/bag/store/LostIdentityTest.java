@@ -31,17 +31,20 @@ class LostIdentityTest {
     rig.settle(log);
     LogLayout layout = log.context().layout();
     byte[] identity =
-        PosixStore.of(log.context().store().storage()).fresh().readAll(layout.identity(), 1 << 16);
-    fs.unlink(layout.identity());
+        PosixStore.of(log.context().store().storage())
+            .fresh()
+            .readAll(layout.identity().path(), 1 << 16);
+    fs.unlink(layout.identity().path());
     Store store = Store.open(rig.root, rig.environment(fs, rig.time));
     var refused = assertThrows(NotAStoreException.class, () -> store.createLog(Rig.JOBS));
     assertEquals(
         "/store/logs/jobs holds records and has lost its identity: restore that from a backup, or get the messages out with salvage",
         refused.getMessage());
-    assertFalse(PosixStore.of(log.context().store().storage()).fresh().exists(layout.identity()));
+    assertFalse(
+        PosixStore.of(log.context().store().storage()).fresh().exists(layout.identity().path()));
     PosixStore.of(log.context().store().storage())
         .fresh()
-        .publish(layout.identity(), identity, 0664);
+        .publish(layout.identity().path(), identity, 0664);
     assertEquals(
         List.of("m"),
         Ledger.settled(store.createLog(Rig.JOBS)).stream().map(Ledger.Found::text).toList());

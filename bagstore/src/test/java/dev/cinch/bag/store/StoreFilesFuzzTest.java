@@ -12,6 +12,7 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.NewerFormatException;
 import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.fuzz.Hostile;
@@ -44,11 +45,11 @@ final class StoreFilesFuzzTest {
     Optional<StoreIdentity> found =
         Hostile.parse(
             file.length,
-            () -> StoreIdentity.decode(file, FILE),
+            () -> StoreIdentity.decode(file, Name.of(FILE)),
             DamagedException.class,
             NewerFormatException.class);
     if (found.isPresent()) {
-      assertEquals(found.get(), StoreIdentity.decode(found.get().encode(), FILE));
+      assertEquals(found.get(), StoreIdentity.decode(found.get().encode(), Name.of(FILE)));
       assertTrue(found.get().settings().problems().isEmpty());
     }
   }
@@ -89,9 +90,9 @@ final class StoreFilesFuzzTest {
         continue; // a fuzzer learns the one that this store's seeded generator draws next
       }
       byte[] content = line.substring(blank + 1).getBytes(StandardCharsets.ISO_8859_1);
-      for (Path directory :
+      for (Name directory :
           List.of(store.layout().keys(), store.layout().instances(), store.layout().ceilings())) {
-        Path file = directory.resolve(name);
+        Path file = directory.resolve(name).path();
         try (var out = fs.create(file, 0644)) {
           out.write(ByteBuffer.wrap(content));
           made.add(file);

@@ -12,6 +12,7 @@ import dev.cinch.bag.fs.OldListingFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
@@ -45,7 +46,7 @@ class TrustedKeyFilesTest {
   void start() throws IOException {
     rig = Rig.memory(3);
     disk = rig.disk.view(Rig.ALICE);
-    directory = store(disk).layout().keys();
+    directory = store(disk).layout().keys().path();
     assertEquals(1, TrustedKeyFiles.add(store(disk), FIRST));
   }
 
@@ -75,10 +76,11 @@ class TrustedKeyFilesTest {
     // One that it signed all the same is none, and neither is one after it.
     Id id = context.identity().id();
     KeyFile forged = KeyFile.signed(id, 4, three, 2, second);
-    boolean unused = context.storage().publish(directory.resolve("0000000004"), forged.encode());
+    boolean unused =
+        context.storage().publish(Name.of(directory.resolve("0000000004")), forged.encode());
     assertEquals(3, now(context, 0).size());
     byte[] whole = KeyFile.signed(id, 2, TWO.until(7_000_000), 1, FIRST).encode();
-    assertEquals(TWO.until(7_000_000), KeyFile.decode(whole, directory).key());
+    assertEquals(TWO.until(7_000_000), KeyFile.decode(whole, Name.of(directory)).key());
   }
 
   /** The signature of a key with an end is none of the same key without, or with another. */
@@ -160,7 +162,7 @@ class TrustedKeyFilesTest {
     StoreContext store = store(disk);
     for (int count : new int[] {1, 2}) {
       var e = assertThrows(DamagedException.class, () -> first(store, count));
-      assertEquals(directory, e.path());
+      assertEquals(Name.of(directory), e.path());
       assertEquals(count + " trusted keys", e.expected());
       assertEquals("no 0000000001", e.actual());
     }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.model.Message;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.lease.SignedWitness;
 import java.nio.charset.StandardCharsets;
@@ -179,7 +180,7 @@ final class Told {
     return found;
   }
 
-  private static void objected(Message m, java.nio.file.Path file, String why) {
+  private static void objected(Message m, Name file, String why) {
     throw new AssertionError(file + ": " + why);
   }
 }

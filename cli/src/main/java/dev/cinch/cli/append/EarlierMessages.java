@@ -2,6 +2,7 @@ package dev.cinch.cli.append;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.model.Message;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.read.ExpiredException;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.MessageSink;
@@ -10,7 +11,6 @@ import dev.cinch.cli.base.Failure;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.SignedWitness;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -69,7 +69,7 @@ final class EarlierMessages implements LogReader.Objection {
   }
 
   @Override
-  public void ignored(Message message, Path file, String why) {
+  public void ignored(Message message, Name file, String why) {
     // No lease permits it, so it is nobody's.
   }
 

@@ -126,7 +126,7 @@ public record Failure(int code, String line) {
   /** What gc leaves, in one line: where, why, whose it is, and the remedy. */
   public static String line(RetireBlockedException.Kept kept) {
     Optional<PosixFileAttributes> there =
-        kept.isDenied() ? attributes(kept.at()) : Optional.empty();
+        kept.isDenied() ? attributes(kept.at().path()) : Optional.empty();
     return kept.line()
         + there.map(a -> "; it is " + owner(a) + ": run gc as " + remover(a)).orElse("");
   }

@@ -56,7 +56,7 @@ public final class DoctorCommand implements Callable<Integer> {
       try {
         Store opened = store.open();
         settings = opened.settings();
-        place = opened.context().layout().clock();
+        place = opened.context().layout().clock().path();
         diagnosis.ok("store " + opened.context().identity().id(), "opened");
         new StoreProbes(opened, diagnosis).run();
       } catch (NotAStoreException e) {

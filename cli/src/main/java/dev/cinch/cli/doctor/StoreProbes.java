@@ -3,10 +3,10 @@ package dev.cinch.cli.doctor;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.posix.PosixStore;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -20,18 +20,20 @@ final class StoreProbes {
   private static final String CHGRP = "; give the store's group access (chgrp, chmod g+rwx)";
 
   private final Store store;
+  private final PosixStore files;
   private final StoreLayout layout;
   private final Diagnosis diagnosis;
 
   StoreProbes(Store store, Diagnosis diagnosis) {
     this.store = store;
+    this.files = PosixStore.of(store.context().storage());
     this.layout = store.context().layout();
     this.diagnosis = diagnosis;
   }
 
   void run() throws IOException {
     String unusable = "the store can't be used by this user";
-    for (Path directory : layout.directories()) {
+    for (Name directory : layout.directories()) {
       enter(directory);
     }
     diagnosis.look("devices", unusable, this::devices);
@@ -39,9 +41,9 @@ final class StoreProbes {
     diagnosis.look("group of new entries", unusable, this::groups);
   }
 
-  private void enter(Path directory) throws IOException {
+  private void enter(Name directory) throws IOException {
     try {
-      List<String> unused = PosixStore.of(store.context().storage()).fs().list(directory);
+      List<String> unused = files.fs().list(files.path(directory));
     } catch (ForeignEntryException e) {
       diagnosis.fail(
           e.getMessage(), "no reader and no closer goes by it, and one that must have it stops");
@@ -53,9 +55,9 @@ final class StoreProbes {
   /** The filesystem is judged by the root, and its clock read in one directory, for all of it. */
   private void devices() throws IOException {
     Object device = device(layout.root());
-    var elsewhere = new ArrayList<Path>();
-    for (Path directory : layout.directories()) {
-      if (Files.exists(directory) && !device(directory).equals(device)) {
+    var elsewhere = new ArrayList<Name>();
+    for (Name directory : layout.directories()) {
+      if (Files.exists(files.path(directory)) && !device(directory).equals(device)) {
         elsewhere.add(directory);
       }
     }
@@ -66,19 +68,19 @@ final class StoreProbes {
     }
   }
 
-  private static Object device(Path file) throws IOException {
-    return Files.getAttribute(file, "unix:dev");
+  private Object device(Name file) throws IOException {
+    return Files.getAttribute(files.path(file), "unix:dev");
   }
 
   /** Those in which writers and closers make entries, and those that not all of them need. */
   private void directories() throws IOException {
-    List<Path> service = unwritable(List.of(layout.keys(), layout.instances(), layout.ceilings()));
+    List<Name> service = unwritable(List.of(layout.keys(), layout.instances(), layout.ceilings()));
     if (!service.isEmpty()) {
       diagnosis.warn(
           "not writable: " + named(service),
           "this user can't run the lease server for this store; nothing else needs it");
     }
-    List<Path> own = unwritable(needed());
+    List<Name> own = unwritable(needed());
     if (own.isEmpty()) {
       diagnosis.ok(needed().size() + " directories writable", "this user can make logs");
     } else {
@@ -86,24 +88,24 @@ final class StoreProbes {
     }
   }
 
-  private List<Path> needed() {
+  private List<Name> needed() {
     return List.of(layout.clock(), layout.logs());
   }
 
-  private static List<Path> unwritable(List<Path> directories) {
-    return directories.stream().filter(d -> !Files.isWritable(d)).toList();
+  private List<Name> unwritable(List<Name> directories) {
+    return directories.stream().filter(d -> !Files.isWritable(files.path(d))).toList();
   }
 
   private void groups() throws IOException {
-    int mode = PosixStore.of(store.context().storage()).directoryMode();
+    int mode = files.directoryMode();
     if ((mode & GROUP_WRITE) == 0) {
       diagnosis.warn(
           "directory mode %o".formatted(mode), "only the user who made the store can write to it");
       return;
     }
-    var without = new ArrayList<Path>();
-    for (Path directory : needed()) {
-      if ((PosixStore.of(store.context().storage()).fs().status(directory).mode() & SETGID) == 0) {
+    var without = new ArrayList<Name>();
+    for (Name directory : needed()) {
+      if ((files.fs().status(files.path(directory)).mode() & SETGID) == 0) {
         without.add(directory);
       }
     }
@@ -116,7 +118,7 @@ final class StoreProbes {
     }
   }
 
-  private static String named(List<Path> paths) {
-    return String.join(", ", paths.stream().map(Path::toString).toList());
+  private static String named(List<Name> paths) {
+    return String.join(", ", paths.stream().map(Name::toString).toList());
   }
 }

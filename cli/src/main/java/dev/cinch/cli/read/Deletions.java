@@ -1,10 +1,10 @@
 package dev.cinch.cli.read;
 
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.cli.base.JsonOption;
 import dev.cinch.cli.base.Output;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -18,12 +18,10 @@ public final class Deletions {
   @Mixin JsonOption json;
 
   /** Prints what would go. */
-  public void paths(Output out, List<Path> paths) throws IOException {
-    for (Path path : paths) {
+  public void names(Output out, List<Name> names) throws IOException {
+    for (Name name : names) {
       json.print(
-          out,
-          "would delete " + path,
-          line -> line.text("type", "path").text("path", path.toString()));
+          out, "would delete " + name, line -> line.text("type", "path").text("path", name.text()));
     }
   }
 

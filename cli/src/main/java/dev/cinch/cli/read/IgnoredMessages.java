@@ -1,11 +1,11 @@
 package dev.cinch.cli.read;
 
 import dev.cinch.bag.model.Message;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
-import java.nio.file.Path;
 
 /**
  * Tells of messages that are not printed, since they do not exist: no valid lease permits them
@@ -23,7 +23,7 @@ final class IgnoredMessages implements LogReader.Objection {
   }
 
   @Override
-  public void ignored(Message message, Path file, String why) {
+  public void ignored(Message message, Name file, String why) {
     if (count++ == 0) {
       io.say(command, "ignored message %d of %s: %s".formatted(message.position(), file, why));
     }

@@ -1,6 +1,7 @@
 package dev.cinch.cli.read;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.Io;
@@ -10,7 +11,6 @@ import dev.cinch.cli.base.TimeRange;
 import dev.cinch.cli.base.Words;
 import dev.cinch.view.Expiry;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,10 +36,10 @@ public final class OldMessages {
   public static OptionalLong expire(Log log, Duration keep, Deletions deletions, Output out)
       throws IOException {
     var expiry = new Expiry(log, keep);
-    List<Path> paths = new ArrayList<>();
+    List<Name> names = new ArrayList<>();
     Expiry.Plan plan =
-        deletions.dryRun ? expiry.plan(paths::add) : expiry.runThroughLast(path -> {});
-    deletions.paths(out, paths);
+        deletions.dryRun ? expiry.plan(names::add) : expiry.runThroughLast(path -> {});
+    deletions.names(out, names);
     if (!plan.moves() && plan.segments() == 0) {
       return plan.blocked();
     }

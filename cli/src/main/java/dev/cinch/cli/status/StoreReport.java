@@ -213,7 +213,7 @@ record StoreReport(
     private OptionalLong free() {
       try {
         return OptionalLong.of(
-            Files.getFileStore(store.context().layout().root()).getUsableSpace());
+            Files.getFileStore(store.context().layout().root().path()).getUsableSpace());
       } catch (IOException | UnsupportedOperationException e) {
         LOG.debug("the filesystem does not say how much is free", e);
         return OptionalLong.empty();

@@ -80,20 +80,22 @@ public final class DestroyCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     Path root = directory.toRealPath();
     var layout = new StoreLayout(root);
-    boolean whole = Files.exists(layout.settings());
-    boolean begun = !whole && Files.exists(layout.destroyed());
-    boolean left = !whole && !begun && isLeftOfRm(layout.logs());
+    Path settings = layout.settings().path();
+    Path destroyed = layout.destroyed().path();
+    boolean whole = Files.exists(settings);
+    boolean begun = !whole && Files.exists(destroyed);
+    boolean left = !whole && !begun && isLeftOfRm(layout.logs().path());
     Store store = begun || left ? null : StoreOptions.open(root, SystemTime.INSTANCE);
     refuseUnderLeases(store);
     String name = String.valueOf(root.getFileName());
     Confirmation.ask(io, name, yes, "This deletes all logs of the store " + root + " for good.");
     if (store != null) {
       refuseUnderLeases(store); // a server may have started meanwhile
-      Files.move(layout.settings(), layout.destroyed(), StandardCopyOption.ATOMIC_MOVE);
+      Files.move(settings, destroyed, StandardCopyOption.ATOMIC_MOVE);
     }
     var sweep = new Sweep(root, new Progress(io));
     for (Path each : entries(root)) {
-      if (!each.equals(layout.destroyed())) { // the last to go
+      if (!each.equals(destroyed)) { // the last to go
         Files.walkFileTree(each, sweep);
       }
     }
@@ -104,7 +106,7 @@ public final class DestroyCommand implements Callable<Integer> {
               .formatted(sweep.failed, Failure.of(sweep.why).line()),
           sweep.why);
     }
-    Files.deleteIfExists(layout.destroyed());
+    Files.deleteIfExists(destroyed);
     if (sweep.foreign.isEmpty()) {
       removed(root);
     } else {
@@ -192,7 +194,7 @@ public final class DestroyCommand implements Callable<Integer> {
 
     @Override
     public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes) {
-      if (!OwnPaths.has(root.relativize(directory), true)) {
+      if (!OwnPaths.has(root.relativize(directory).toString(), true)) {
         foreign.add(directory);
         return FileVisitResult.SKIP_SUBTREE;
       }
@@ -209,7 +211,7 @@ public final class DestroyCommand implements Callable<Integer> {
 
     @Override
     public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
-      if (attributes.isRegularFile() && OwnPaths.has(root.relativize(file), false)) {
+      if (attributes.isRegularFile() && OwnPaths.has(root.relativize(file).toString(), false)) {
         delete(file);
       } else {
         foreign.add(file);

@@ -3,6 +3,7 @@ package dev.cinch.cli.store;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.registry.StoreEnds;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
@@ -19,7 +20,6 @@ import dev.cinch.view.RemovedLogFiles;
 import dev.cinch.view.Retention;
 import dev.cinch.view.RetireBlockedException;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -142,12 +142,12 @@ public final class GcCommand implements Callable<Integer> {
     var keeper = new Retention(log, retention);
     RetireBlockedException stays = null;
     Retention.Plan plan;
-    List<Path> paths = new ArrayList<>();
+    List<Name> names = new ArrayList<>();
     var progress = new Progress(io);
     try {
       plan =
           deletions.dryRun
-              ? keeper.plan(paths::add)
+              ? keeper.plan(names::add)
               : keeper.run(path -> progress.show(++deleted, " buckets and records deleted"));
     } catch (RetireBlockedException e) {
       plan = e.done();
@@ -155,7 +155,7 @@ public final class GcCommand implements Callable<Integer> {
     } finally {
       progress.end();
     }
-    deletions.paths(out, paths);
+    deletions.names(out, names);
     print(log, plan, out);
     if (keep != null) {
       OptionalLong blocked = OldMessages.expire(log, keep, deletions, out);

@@ -2,9 +2,11 @@ package dev.cinch.cli.store;
 
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.salvage.Salvage;
 import dev.cinch.bag.salvage.SalvageSink;
 import dev.cinch.bag.salvage.Salvaged;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.HangWatch;
 import dev.cinch.cli.base.Io;
@@ -64,8 +66,9 @@ public final class SalvageCommand implements Callable<Integer> {
     try (Output out = io.output()) {
       var printer = new Printer(out);
       try {
-        Salvage.run(
-            new WatchedFs(new PosixFs(store, null), HangWatch.ofProcess()), store, log, printer);
+        var fs = new WatchedFs(new PosixFs(store, null), HangWatch.ofProcess());
+        var files = PosixStore.unread(fs, store);
+        Salvage.run(files, files.layout().log(log), printer);
       } catch (NoSuchFileException e) {
         throw new IOException("there is no log \"" + log + "\" in " + store, e);
       }
@@ -110,7 +113,7 @@ public final class SalvageCommand implements Callable<Integer> {
     }
 
     @Override
-    public void left(Kind kind, Path path, long offset, long length, String why) {
+    public void left(Kind kind, Name path, long offset, long length, String why) {
       if (kind == Kind.DAMAGE) {
         damaged++;
         out.ifClosed(ExitCode.DAMAGE);

@@ -2,6 +2,7 @@ package dev.cinch.cli.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.cli.base.Failure;
@@ -54,11 +55,9 @@ final class ServiceOwner {
   /** Of a store that was just made. */
   void own(StoreContext store) throws IOException {
     StoreLayout layout = store.layout();
-    for (Path directory : List.of(layout.ends(), layout.revocations())) {
-      boolean unused =
-          PosixStore.of(store.storage())
-              .fresh()
-              .ensureDirectory(directory, PosixStore.of(store.storage()).directoryMode());
+    PosixStore files = PosixStore.of(store.storage());
+    for (Name directory : List.of(layout.ends(), layout.revocations())) {
+      boolean unused = files.fresh().ensureDirectory(files.path(directory), files.directoryMode());
     }
     var all =
         new ArrayList<>(
@@ -70,13 +69,13 @@ final class ServiceOwner {
                 layout.ends(),
                 layout.revocations(),
                 layout.service()));
-    for (String name : PosixStore.of(store.storage()).fs().list(layout.keys())) {
+    for (String name : files.fs().list(files.path(layout.keys()))) {
       all.add(layout.keys().resolve(name));
     }
     all.add(layout.keys());
     all.add(layout.root()); // last: until then this user can go on with what is below
-    for (Path each : all) {
-      own(each);
+    for (Name each : all) {
+      own(files.path(each));
     }
   }
 

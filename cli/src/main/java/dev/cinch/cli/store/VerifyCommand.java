@@ -4,6 +4,7 @@ import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.audit.VerifyListener;
 import dev.cinch.bag.audit.VerifySummary;
+import dev.cinch.bag.model.Name;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
@@ -13,7 +14,6 @@ import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.StoreOptions;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -120,7 +120,7 @@ public final class VerifyCommand implements Callable<Integer> {
     }
 
     @Override
-    public void progress(Path file, VerifySummary soFar) {
+    public void progress(Name file, VerifySummary soFar) {
       progress.show(soFar.files(), " files, " + (soFar.bytes() >> 20) + " MiB verified");
     }
   }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;
@@ -133,7 +134,7 @@ class CellInitTest {
   /** A key of the store is that of an instance's nodes, whose files are for their owner alone. */
   private void trusts(int number, long instance) throws IOException {
     Path trusted = store.resolve("keys/000000000" + number);
-    KeyFile there = KeyFile.decode(Files.readAllBytes(trusted), trusted);
+    KeyFile there = KeyFile.decode(Files.readAllBytes(trusted), Name.of(trusted));
     var nodes = new ArrayList<PublicKey>();
     for (int id = 1; id <= 3; id++) {
       Path own = temp.resolve("cell-node-" + id + ".key");

@@ -47,7 +47,8 @@ class KeysTest {
       s.settle(log, AuditStore.append(writer, under, "two"));
     }
     var id = s.store.context().identity().id();
-    return new Filled(root, new KeyForgeries(root, log.context().layout().root(), id, s.key));
+    return new Filled(
+        root, new KeyForgeries(root, log.context().layout().root().path(), id, s.key));
   }
 
   private static Cinch.Ran run(Path store, List<String> command) throws Exception {

@@ -10,6 +10,7 @@ import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentEncoder;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.Name;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.lease.Altered;
@@ -99,7 +100,7 @@ class DamagedStoreTest {
   }
 
   private HorizonRecord decodedRecord() throws IOException {
-    return HorizonRecord.decode(Files.readAllBytes(record), record);
+    return HorizonRecord.decode(Files.readAllBytes(record), Name.of(record));
   }
 
   private static HorizonRecord listing(HorizonRecord r, List<ClosedBucket> buckets) {
@@ -153,7 +154,8 @@ class DamagedStoreTest {
 
   private SegmentHeader header() throws IOException {
     byte[] bytes = Files.readAllBytes(lock);
-    return SegmentHeader.decode(ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN), lock);
+    return SegmentHeader.decode(
+        ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN), Name.of(lock));
   }
 
   private Bucket bucket() throws IOException {

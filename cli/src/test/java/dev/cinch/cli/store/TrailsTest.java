@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.audit.LeaseUse;
+import dev.cinch.bag.model.Name;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
@@ -53,7 +54,8 @@ final class TrailsTest {
 
   /** What is found of a lease whose last message is of a second; empty if nothing. */
   private static String found(Trails trails, Id lease, long second) {
-    var use = new LeaseUse(new LeaseName("a"), lease, Path.of("data"), 12, second * SECOND);
+    var use =
+        new LeaseUse(new LeaseName("a"), lease, Name.of(Path.of("data")), 12, second * SECOND);
     return trails.finding(use, SLACK).map(Trails.Finding::text).orElse("");
   }
 

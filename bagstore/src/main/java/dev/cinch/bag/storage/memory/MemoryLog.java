@@ -4,6 +4,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.BucketSealedException;
 import dev.cinch.bag.storage.Closing;
@@ -17,7 +18,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
@@ -36,7 +36,7 @@ final class MemoryLog implements LogStorage {
   @Override
   public void requireSame() {}
 
-  private Path mark(Bucket bucket) {
+  private Name mark(Bucket bucket) {
     return LogLayout.prelock(layout.bucket(bucket));
   }
 
@@ -44,7 +44,7 @@ final class MemoryLog implements LogStorage {
     return store.isThere(mark(bucket), Freshness.CERTAIN);
   }
 
-  private Path path(Bucket bucket, DataFileName file) {
+  private Name path(Bucket bucket, DataFileName file) {
     return LogLayout.dataFile(layout.bucket(bucket), file);
   }
 
@@ -63,10 +63,10 @@ final class MemoryLog implements LogStorage {
 
   private final class Writing implements Entered {
     private final Bucket bucket;
-    private final Path name;
+    private final Name name;
     private final Document file;
 
-    Writing(Bucket bucket, Path name, Document file) {
+    Writing(Bucket bucket, Name name, Document file) {
       this.bucket = bucket;
       this.name = name;
       this.file = file;
@@ -155,7 +155,7 @@ final class MemoryLog implements LogStorage {
   public void finish(Bucket bucket) {}
 
   @Override
-  public void publish(Path document, byte[] content) {
+  public void publish(Name document, byte[] content) {
     Document unused = store.make(document, content);
   }
 }

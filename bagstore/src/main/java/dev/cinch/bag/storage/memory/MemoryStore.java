@@ -3,6 +3,7 @@ package dev.cinch.bag.storage.memory;
 import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Decoder;
@@ -15,7 +16,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 public final class MemoryStore implements StoreStorage {
   private final StoreIdentity identity;
   private final TimeSource time;
-  private final NavigableMap<Path, Document> documents = new ConcurrentSkipListMap<>();
+  private final NavigableMap<Name, Document> documents = new ConcurrentSkipListMap<>();
   private final Map<Id, MemoryLog> logs = new HashMap<>();
 
   /**
@@ -88,13 +88,13 @@ public final class MemoryStore implements StoreStorage {
   }
 
   /** Makes a document; null if there is one. */
-  @Nullable Document make(Path name, byte[] content) {
+  @Nullable Document make(Name name, byte[] content) {
     var made = new Document(now());
     made.append(ByteBuffer.wrap(content));
     return documents.putIfAbsent(name, made) == null ? made : null;
   }
 
-  Document document(Path name) throws NoSuchFileException {
+  Document document(Name name) throws NoSuchFileException {
     Document found = documents.get(name);
     if (found == null) {
       throw new NoSuchFileException(name.toString());
@@ -102,7 +102,7 @@ public final class MemoryStore implements StoreStorage {
     return found;
   }
 
-  boolean is(Path name, Document document) {
+  boolean is(Name name, Document document) {
     return documents.get(name) == document;
   }
 
@@ -122,46 +122,46 @@ public final class MemoryStore implements StoreStorage {
   }
 
   @Override
-  public List<String> list(Path place, Freshness freshness) {
+  public List<String> list(Name place, Freshness freshness) {
     return names(place);
   }
 
   @Override
-  public Optional<List<String>> listIfPermitted(Path place) {
+  public Optional<List<String>> listIfPermitted(Name place) {
     return Optional.of(names(place));
   }
 
-  List<String> names(Path place) {
+  List<String> names(Name place) {
     return documents.keySet().stream()
         .filter(name -> name.startsWith(place) && !name.equals(place))
-        .map(name -> name.getName(place.getNameCount()).toString())
+        .map(name -> name.text().substring(place.text().length() + 1).split("/", 2)[0])
         .distinct()
         .toList();
   }
 
   @Override
-  public boolean isThere(Path document, Freshness freshness) {
+  public boolean isThere(Name document, Freshness freshness) {
     return documents.containsKey(document);
   }
 
   @Override
-  public <T> T read(Path document, int limit, Freshness freshness, Decoder<T> decoder)
+  public <T> T read(Name document, int limit, Freshness freshness, Decoder<T> decoder)
       throws IOException {
     return decoder.decode(document(document).bytes());
   }
 
   @Override
-  public Stored open(Path document, Freshness freshness) throws IOException {
+  public Stored open(Name document, Freshness freshness) throws IOException {
     return new Bytes(document(document).bytes());
   }
 
   @Override
-  public long size(Path document) throws IOException {
+  public long size(Name document) throws IOException {
     return document(document).bytes().length;
   }
 
   @Override
-  public long changedAt(Path name) throws IOException {
+  public long changedAt(Name name) throws IOException {
     return documents.entrySet().stream()
         .filter(document -> document.getKey().startsWith(name))
         .mapToLong(document -> document.getValue().at)
@@ -170,7 +170,7 @@ public final class MemoryStore implements StoreStorage {
   }
 
   @Override
-  public Draft draft(Path place) {
+  public Draft draft(Name place) {
     var content = new Document(now());
     return new Draft() {
       @Override
@@ -182,7 +182,7 @@ public final class MemoryStore implements StoreStorage {
       public void finish() {}
 
       @Override
-      public boolean publish(Path document) {
+      public boolean publish(Name document) {
         return make(document, content.bytes()) != null;
       }
 
@@ -192,12 +192,12 @@ public final class MemoryStore implements StoreStorage {
   }
 
   @Override
-  public boolean remove(Path document) {
+  public boolean remove(Name document) {
     return documents.remove(document) != null;
   }
 
   @Override
-  public void removePlace(Path place) throws IOException {
+  public void removePlace(Name place) throws IOException {
     if (!names(place).isEmpty()) {
       throw new DirectoryNotEmptyException(place.toString());
     }

@@ -6,6 +6,7 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.BucketSealedException;
 import dev.cinch.bag.storage.Entered;
 import java.io.IOException;
@@ -29,7 +30,7 @@ final class BucketEntrance {
   private final LogLayout layout;
 
   /** The group of buckets whose way this process has forced; null: none yet. */
-  private volatile @Nullable Path forcedGroup;
+  private volatile @Nullable Name forcedGroup;
 
   BucketEntrance(PosixLog log) {
     this.log = log;
@@ -40,48 +41,48 @@ final class BucketEntrance {
   }
 
   Entered enter(Bucket bucket, DataFileName file, boolean sync) throws IOException {
-    Path directory = layout.bucket(bucket);
+    Name directory = layout.bucket(bucket);
     makeDirectories(bucket, directory, sync);
-    Path prelock = LogLayout.prelock(directory);
+    Path prelock = store.path(LogLayout.prelock(directory));
     FileStatus status = enterPrelock(prelock);
     if (status.size() != 0) {
       throw new BucketSealedException();
     }
     // The look at the prelock afterwards then tells a store that takes this one's place later.
     log.requireSame();
-    Path path = LogLayout.dataFile(directory, file);
+    Path path = store.path(LogLayout.dataFile(directory, file));
     return new PosixDataFile(store, path, fs.create(path, store.fileMode()), prelock, status, sync);
   }
 
-  private void makeDirectories(Bucket bucket, Path directory, boolean sync) throws IOException {
+  private void makeDirectories(Bucket bucket, Name directory, boolean sync) throws IOException {
     int mode = store.directoryMode();
     try {
       makeDirectory(directory, mode);
     } catch (NoSuchFileException e) {
       // A log that has buckets and no identity would stop everybody, whatever we promise.
-      fs.forceDirectory(layout.root());
+      store.secure(layout.root());
       makeDirectory(layout.era(bucket), mode);
       makeDirectory(layout.group(bucket), mode);
       makeDirectory(directory, mode);
     }
     if (sync) {
       // Also what somebody else made: whether it was forced, nobody but us can know.
-      Path group = layout.group(bucket);
-      Path forced = forcedGroup;
+      Name group = layout.group(bucket);
+      Name forced = forcedGroup;
       if (forced == null) {
-        fs.forceDirectory(layout.root()); // the log's identity
+        store.secure(layout.root()); // the log's identity
       }
       if (!group.equals(forced)) {
-        fs.forceDirectory(layout.buckets());
-        fs.forceDirectory(layout.era(bucket));
+        store.secure(layout.buckets());
+        store.secure(layout.era(bucket));
         forcedGroup = group;
       }
-      fs.forceDirectory(group);
+      store.secure(group);
     }
   }
 
-  private void makeDirectory(Path directory, int mode) throws IOException {
-    boolean unused = fresh.ensureDirectory(directory, mode);
+  private void makeDirectory(Name directory, int mode) throws IOException {
+    boolean unused = fresh.ensureDirectory(store.path(directory), mode);
   }
 
   /** Makes sure that there is a prelock, and remembers it as it is. */

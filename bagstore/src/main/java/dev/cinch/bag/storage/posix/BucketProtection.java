@@ -3,6 +3,7 @@ package dev.cinch.bag.storage.posix;
 import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Name;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.slf4j.Logger;
@@ -47,14 +48,16 @@ final class BucketProtection {
    * for ever that there is none: its kernel goes by the directory's change time, and its user may
    * not be permitted to make an entry, which changes that (rule N2).
    */
-  void closed(Path directory) {
+  void closed(Name bucket) {
+    Path directory = store.path(bucket);
+    Path lock = store.path(LogLayout.lock(bucket));
     try {
       if (fs.isLocal(directory)) {
         return;
       }
       change(directory);
       for (long pause = SHORTEST_TICK_NANOS;
-          pause <= LONGEST_TICK_NANOS && isOfItsTick(directory);
+          pause <= LONGEST_TICK_NANOS && isOfItsTick(directory, lock);
           pause *= 2) {
         store.time().sleepNanos(pause);
         change(directory);
@@ -75,8 +78,7 @@ final class BucketProtection {
     }
   }
 
-  private boolean isOfItsTick(Path directory) throws IOException {
-    long linked = fs.status(LogLayout.lock(directory)).changeTime();
-    return fs.status(directory).changeTime() == linked;
+  private boolean isOfItsTick(Path directory, Path lock) throws IOException {
+    return fs.status(directory).changeTime() == fs.status(lock).changeTime();
   }
 }

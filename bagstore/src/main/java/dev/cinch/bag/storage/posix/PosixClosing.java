@@ -6,6 +6,7 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.storage.Closing;
 import java.io.IOException;
@@ -26,7 +27,8 @@ final class PosixClosing implements Closing {
   private final BucketProtection protection;
   private final StoreFs fs;
   private final Fresh fresh;
-  private final Path directory;
+  private final PosixStore store;
+  private final Name place;
   private final Path temporary;
   private final StoreFile out;
   private final ByteBuffer piece = ByteBuffer.allocate(PIECE);
@@ -35,32 +37,33 @@ final class PosixClosing implements Closing {
   /** Whether the temporary file is gone. */
   private boolean finished;
 
-  private PosixClosing(PosixLog log, BucketProtection protection, Path directory, Path temporary)
+  private PosixClosing(PosixLog log, BucketProtection protection, Name place, Path temporary)
       throws IOException {
     this.log = log;
     this.protection = protection;
-    this.fs = log.store().fs();
-    this.fresh = log.store().fresh();
-    this.directory = directory;
+    this.store = log.store();
+    this.fs = store.fs();
+    this.fresh = store.fresh();
+    this.place = place;
     this.temporary = temporary;
-    this.out = fs.create(temporary, log.store().fileMode());
+    this.out = fs.create(temporary, store.fileMode());
   }
 
   static PosixClosing begin(PosixLog log, Bucket bucket, BucketProtection protection)
       throws IOException {
-    Path directory = log.layout().bucket(bucket);
-    setPrelock(log, directory); // step 1
-    Path temporary = log.store().fresh().temporary(directory);
-    return new PosixClosing(log, protection, directory, temporary); // step 2
+    Name place = log.layout().bucket(bucket);
+    setPrelock(log, place); // step 1
+    Path temporary = log.store().fresh().temporary(log.store().path(place));
+    return new PosixClosing(log, protection, place, temporary); // step 2
   }
 
   /** All closers write the same byte at the same place. */
-  private static void setPrelock(PosixLog log, Path directory) throws IOException {
-    try (StoreFile out = openOrCreate(log, LogLayout.prelock(directory))) {
+  private static void setPrelock(PosixLog log, Name place) throws IOException {
+    try (StoreFile out = openOrCreate(log, log.store().path(LogLayout.prelock(place)))) {
       out.write(ByteBuffer.wrap(new byte[] {'x'}));
       out.force();
     }
-    log.store().fs().forceDirectory(directory);
+    log.store().secure(place);
   }
 
   private static StoreFile openOrCreate(PosixLog log, Path file) throws IOException {
@@ -73,11 +76,11 @@ final class PosixClosing implements Closing {
 
   @Override
   public List<DataFileName> files() throws IOException {
-    names = fs.list(directory);
+    names = fs.list(store.path(place));
     List<DataFileName> files =
         names.stream().map(DataFileName::parse).flatMap(Optional::stream).toList();
     for (DataFileName file : files) {
-      protection.file(LogLayout.dataFile(directory, file));
+      protection.file(store.path(LogLayout.dataFile(place, file)));
     }
     return files;
   }
@@ -106,22 +109,22 @@ final class PosixClosing implements Closing {
     log.requireSame();
     out.close();
     try {
-      fs.link(temporary, LogLayout.lock(directory));
+      fs.link(temporary, store.path(LogLayout.lock(place)));
     } catch (FileAlreadyExistsException e) {
       // Lost, or a retransmitted LINK of our own: the truth is what the name holds.
     }
-    fs.forceDirectory(directory);
+    store.secure(place);
   }
 
   @Override
   public void finish() {
     for (String name : names) {
       if (Names.isTemporary(name)) {
-        fresh.removeQuietly(directory.resolve(name));
+        store.removeQuietly(place.resolve(name));
       }
     }
     finished = true; // it was listed
-    protection.closed(directory);
+    protection.closed(place);
   }
 
   @Override

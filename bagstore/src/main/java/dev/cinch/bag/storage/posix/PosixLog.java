@@ -11,6 +11,7 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.Closing;
 import dev.cinch.bag.storage.Entered;
@@ -54,10 +55,10 @@ public final class PosixLog implements LogStorage {
   @Override
   public void requireSame() throws IOException {
     store.requireSame();
-    Path file = layout.identity();
+    Name file = layout.identity();
     Id now;
     try {
-      byte[] bytes = fresh.readAllGrowing(file, StoreIdentity.MAX_BYTES);
+      byte[] bytes = fresh.readAllGrowing(store.path(file), StoreIdentity.MAX_BYTES);
       now = Envelope.decode(StoreIdentity.OF_LOG, bytes, file).id("log");
     } catch (NoSuchFileException e) {
       if (!store.isThere(layout.removed(), Freshness.PERMITTED)) {
@@ -77,7 +78,7 @@ public final class PosixLog implements LogStorage {
 
   @Override
   public Stored open(Bucket bucket, DataFileName file, Freshness freshness) throws IOException {
-    Path path = LogLayout.dataFile(layout.bucket(bucket), file);
+    Path path = store.path(LogLayout.dataFile(layout.bucket(bucket), file));
     return switch (freshness) {
       case CACHED -> fresh.read(path);
       case PERMITTED -> growing(path);
@@ -109,9 +110,9 @@ public final class PosixLog implements LogStorage {
 
   @Override
   public void finish(Bucket bucket) throws IOException {
-    Path directory = layout.bucket(bucket);
-    fs.forceDirectory(directory);
-    protection.closed(directory);
+    Name place = layout.bucket(bucket);
+    store.secure(place);
+    protection.closed(place);
   }
 
   PosixStore store() {
@@ -123,20 +124,20 @@ public final class PosixLog implements LogStorage {
   }
 
   @Override
-  public void publish(Path document, byte[] content) throws IOException {
+  public void publish(Name document, byte[] content) throws IOException {
     if (content.length == 0) {
       requireSame();
-      fs.create(document, store.fileMode()).close();
+      fs.create(store.path(document), store.fileMode()).close();
       return;
     }
-    Path place = Fresh.parent(document);
-    if (layout.records().equals(place.getParent())) {
-      boolean made = fresh.ensureDirectory(place, store.directoryMode());
-      long number = Numbered.parse("" + document.getFileName()).orElse(0);
+    Name place = document.parent();
+    if (layout.records().equals(place.parent())) {
+      boolean made = fresh.ensureDirectory(store.path(place), store.directoryMode());
+      long number = Numbered.parse(document.last()).orElse(0);
       if (made || number % LogLayout.RECORDS_PER_GROUP == 1) {
-        fs.forceDirectory(layout.records());
+        store.secure(layout.records());
       }
     }
-    fresh.publish(document, content, store.fileMode(), this::requireSame);
+    fresh.publish(store.path(document), content, store.fileMode(), this::requireSame);
   }
 }

@@ -8,6 +8,7 @@ import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage;
@@ -17,6 +18,7 @@ import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.storage.StoreReplacedException;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -68,6 +70,15 @@ public record PosixStore(
     throw new IllegalArgumentException("this works on files, and the store is no directory");
   }
 
+  /** A directory of which nothing was read yet, for what never writes there. */
+  public static PosixStore unread(StoreFs fs, Path root) {
+    var layout = new StoreLayout(root);
+    var fresh = new Fresh(fs);
+    var unknown = new StoreIdentity(new Id(0, 0), 0, StoreSettings.DEFAULT, "");
+    var clock = new FsClock(fs, fresh, fs.path(layout.clock()), 0);
+    return new PosixStore(fs, fresh, clock, layout, unknown, SystemTime.INSTANCE);
+  }
+
   public StoreSettings settings() {
     return identity.settings();
   }
@@ -80,8 +91,13 @@ public record PosixStore(
     return settings().directoryMode();
   }
 
+  /** Where a name is. */
+  public Path path(Name name) {
+    return fs.path(name);
+  }
+
   /** What its maker alone ever writes, group and others may read as the store has it. */
-  private int fileModeIn(Path place) {
+  private int fileModeIn(Name place) {
     boolean own = place.equals(layout.keys()) || place.startsWith(layout.service());
     return own ? fileMode() & ~0022 : fileMode();
   }
@@ -98,8 +114,8 @@ public record PosixStore(
 
   @Override
   public void requireSame() throws IOException {
-    Path file = layout.settings();
-    byte[] bytes = fresh.readAllGrowing(file, StoreIdentity.MAX_BYTES);
+    Name file = layout.settings();
+    byte[] bytes = fresh.readAllGrowing(path(file), StoreIdentity.MAX_BYTES);
     StoreIdentity now = StoreIdentity.decode(bytes, file);
     if (!now.id().equals(identity.id())) {
       throw new StoreReplacedException(file, "store", identity.id(), now.id());
@@ -122,8 +138,8 @@ public record PosixStore(
   @Override
   public void prepare(LogLayout log) throws IOException {
     // init may have stopped before it did; a store that has logs has lost its settings.
-    fs.forceDirectory(layout.root());
-    for (Path directory :
+    secure(layout.root());
+    for (Name directory :
         List.of(
             log.root(),
             log.buckets(),
@@ -132,40 +148,40 @@ public record PosixStore(
             log.intents(),
             log.checkpoints(),
             log.segments())) {
-      boolean unused = fresh.ensureDirectory(directory, directoryMode());
+      boolean unused = fresh.ensureDirectory(path(directory), directoryMode());
     }
-    fs.forceDirectory(log.horizon());
-    fs.forceDirectory(log.root());
-    fs.forceDirectory(layout.logs());
+    secure(log.horizon());
+    secure(log.root());
+    secure(layout.logs());
   }
 
   @Override
-  public void prepare(Path place) throws IOException {
-    boolean unused = fresh.ensureDirectory(place, directoryMode());
-    fs.forceDirectory(Fresh.parent(place));
+  public void prepare(Name place) throws IOException {
+    boolean unused = fresh.ensureDirectory(path(place), directoryMode());
+    secure(place.parent());
   }
 
   @Override
-  public List<String> list(Path place, Freshness freshness) throws IOException {
+  public List<String> list(Name place, Freshness freshness) throws IOException {
     return switch (freshness) {
-      case CACHED -> fresh.listKnown(place);
-      case PERMITTED -> fresh.listAsPermitted(place);
-      case CERTAIN -> fresh.list(place);
+      case CACHED -> fresh.listKnown(path(place));
+      case PERMITTED -> fresh.listAsPermitted(path(place));
+      case CERTAIN -> fresh.list(path(place));
     };
   }
 
   @Override
-  public Optional<List<String>> listIfPermitted(Path place) throws IOException {
-    return fresh.listIfPermitted(place);
+  public Optional<List<String>> listIfPermitted(Name place) throws IOException {
+    return fresh.listIfPermitted(path(place));
   }
 
   @Override
-  public boolean isThere(Path document, Freshness freshness) throws IOException {
+  public boolean isThere(Name document, Freshness freshness) throws IOException {
     if (freshness != Freshness.CACHED) {
-      return fresh.exists(document);
+      return fresh.exists(path(document));
     }
     try {
-      fs.read(document).close();
+      fs.read(path(document)).close();
       return true;
     } catch (NoSuchFileException e) {
       return false;
@@ -173,39 +189,40 @@ public record PosixStore(
   }
 
   @Override
-  public <T> T read(Path document, int limit, Freshness freshness, Decoder<T> decoder)
+  public <T> T read(Name document, int limit, Freshness freshness, Decoder<T> decoder)
       throws IOException {
     if (freshness == Freshness.CERTAIN) {
-      Path directory = Fresh.parent(document);
-      List<String> unused = fs.list(Fresh.parent(directory));
-      unused = fs.list(directory);
-      return decoder.decode(fresh.readAllUncached(document, limit));
+      Name place = document.parent();
+      List<String> unused = fs.list(path(place.parent()));
+      unused = fs.list(path(place));
+      return decoder.decode(fresh.readAllUncached(path(document), limit));
     }
-    return fresh.decode(document, limit, decoder::decode);
+    return fresh.decode(path(document), limit, decoder::decode);
   }
 
   @Override
-  public Stored open(Path document, Freshness freshness) throws IOException {
-    return freshness == Freshness.CERTAIN ? fs.readUncached(document) : fresh.read(document);
+  public Stored open(Name document, Freshness freshness) throws IOException {
+    Path file = path(document);
+    return freshness == Freshness.CERTAIN ? fs.readUncached(file) : fresh.read(file);
   }
 
   @Override
-  public long size(Path document) throws IOException {
-    try (StoreFile file = fresh.readGrowing(document)) {
+  public long size(Name document) throws IOException {
+    try (StoreFile file = fresh.readGrowing(path(document))) {
       return file.size();
     }
   }
 
   @Override
-  public long changedAt(Path name) throws IOException {
-    return fs.status(name).changeTime();
+  public long changedAt(Name name) throws IOException {
+    return fs.status(path(name)).changeTime();
   }
 
   @Override
-  public Draft draft(Path place) throws IOException {
-    Path file = fresh.temporary(place);
+  public Draft draft(Name place) throws IOException {
+    Path file = fresh.temporary(path(place));
     try {
-      return new Temporary(file, fs.create(file, fileModeIn(place)));
+      return new Temporary(place, file, fs.create(file, fileModeIn(place)));
     } catch (IOException | RuntimeException e) {
       fresh.removeQuietly(file);
       throw e;
@@ -213,11 +230,13 @@ public record PosixStore(
   }
 
   private final class Temporary implements Draft {
+    private final Name place;
     private final Path file;
     private final StoreFile out;
     private boolean open = true;
 
-    Temporary(Path file, StoreFile out) {
+    Temporary(Name place, Path file, StoreFile out) {
+      this.place = place;
       this.file = file;
       this.out = out;
     }
@@ -232,15 +251,15 @@ public record PosixStore(
       out.force();
       open = false;
       out.close();
-      if (layout.isOfSegments(Fresh.parent(file))) {
+      if (layout.isOfSegments(place)) {
         fs.chmod(file, settings().closedFileMode());
       }
     }
 
     @Override
-    public boolean publish(Path document) throws IOException {
+    public boolean publish(Name document) throws IOException {
       try {
-        fs.link(file, document);
+        fs.link(file, path(document));
         return true;
       } catch (FileAlreadyExistsException e) {
         return false; // lost, or the answer to our own request, sent twice
@@ -261,20 +280,20 @@ public record PosixStore(
   }
 
   @Override
-  public boolean publish(Path document, byte[] content) throws IOException {
+  public boolean publish(Name document, byte[] content) throws IOException {
     return content.length > 0
         ? StoreStorage.super.publish(document, content)
         : publishName(document);
   }
 
   /** One that is all name needs no link. */
-  private boolean publishName(Path document) throws IOException {
+  private boolean publishName(Name document) throws IOException {
     requireSame();
-    Path place = Fresh.parent(document);
+    Name place = document.parent();
     boolean made = true;
     try {
       int mode = layout.isOfSegments(place) ? settings().closedFileMode() : fileModeIn(place);
-      fs.create(document, mode).close();
+      fs.create(path(document), mode).close();
     } catch (FileAlreadyExistsException e) {
       made = false; // another's, or ours, from a request that was sent twice
     }
@@ -283,14 +302,14 @@ public record PosixStore(
   }
 
   @Override
-  public void secure(Path place) throws IOException {
-    fs.forceDirectory(place);
+  public void secure(Name place) throws IOException {
+    fs.forceDirectory(path(place));
   }
 
   @Override
-  public boolean remove(Path document) throws IOException {
+  public boolean remove(Name document) throws IOException {
     try {
-      fs.unlink(document);
+      fs.unlink(path(document));
       return true;
     } catch (NoSuchFileException e) {
       return false; // somebody else was faster
@@ -298,30 +317,30 @@ public record PosixStore(
   }
 
   @Override
-  public void removeQuietly(Path document) {
-    fresh.removeQuietly(document);
+  public void removeQuietly(Name document) {
+    fresh.removeQuietly(path(document));
   }
 
   @Override
-  public void removePlace(Path place) throws IOException {
-    fs.rmdir(place);
+  public void removePlace(Name place) throws IOException {
+    fs.rmdir(path(place));
   }
 
   @Override
-  public int owner(Path place) throws IOException {
-    return fs.status(place).uid();
+  public int owner(Name place) throws IOException {
+    return fs.status(path(place)).uid();
   }
 
   /** A bucket that an earlier version closed is; so is a place with the sticky bit. */
   @Override
-  public boolean isKept(Path place) throws IOException {
+  public boolean isKept(Name place) throws IOException {
     return (directoryMode() & GROUP_WRITE) != 0
-        && (fs.status(place).mode() & (GROUP_WRITE | STICKY)) != GROUP_WRITE;
+        && (fs.status(path(place)).mode() & (GROUP_WRITE | STICKY)) != GROUP_WRITE;
   }
 
   @Override
-  public Patience patience(Path place) {
-    return new CacheWait(place);
+  public Patience patience(Name place) {
+    return new CacheWait(path(place));
   }
 
   /** Waits for the caches of network filesystems (rules N2, N3). Not thread-safe. */
@@ -379,8 +398,8 @@ public record PosixStore(
    * every cache is younger than the file.
    */
   @Override
-  public void awaitReaders(Path document) throws IOException {
-    Path place = Fresh.parent(document);
+  public void awaitReaders(Name document) throws IOException {
+    Path place = path(document.parent());
     int theirs = directoryMode() & GROUP_WRITE;
     if (theirs == (fs.status(place).mode() & theirs) || fs.isLocal(place)) {
       return;

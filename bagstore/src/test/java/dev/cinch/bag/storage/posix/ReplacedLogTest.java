@@ -18,6 +18,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.storage.Closing;
@@ -72,11 +73,11 @@ class ReplacedLogTest {
 
   @Test
   void noDocumentIsPublished() throws Exception {
-    Path record = old.layout().record(1);
-    Path seal = old.layout().recordSeal(1, "a".repeat(64));
+    Name record = old.layout().record(1);
+    Name seal = old.layout().recordSeal(1, "a".repeat(64));
     assertThrows(StoreReplacedException.class, () -> old.storage().publish(record, new byte[] {1}));
     assertThrows(StoreReplacedException.class, () -> old.storage().publish(seal, new byte[0]));
-    for (Path document : List.of(record, seal)) {
+    for (Name document : List.of(record, seal)) {
       assertThrows(
           NoSuchFileException.class, () -> now.documents().read(document, 10, bytes -> bytes));
     }
@@ -84,7 +85,7 @@ class ReplacedLogTest {
 
   @Test
   void noDocumentOfTheStoreIsMade() throws Exception {
-    Path ceilings = old.store().layout().ceilings();
+    Name ceilings = old.store().layout().ceilings();
     assertThrows(
         StoreReplacedException.class,
         () -> old.documents().publish(ceilings.resolve("one"), new byte[0]));
@@ -132,7 +133,7 @@ class ReplacedLogTest {
   /** That is damage. */
   @Test
   void aLogWhoseDirectoryIsLostIsDamaged() throws Exception {
-    Path unused = Files.move(now.layout().root(), directory.resolve("log"));
+    Path unused = Files.move(now.layout().root().path(), directory.resolve("log"));
     assertThrows(
         DamagedException.class,
         () ->
@@ -146,7 +147,7 @@ class ReplacedLogTest {
     try (Closing closing = old.storage().seal(BUCKET)) {
       assertThrows(StoreReplacedException.class, closing::publish);
     }
-    Path lock = LogLayout.lock(now.layout().bucket(BUCKET));
+    Name lock = LogLayout.lock(now.layout().bucket(BUCKET));
     assertFalse(now.documents().isThere(lock, Freshness.CERTAIN));
   }
 }

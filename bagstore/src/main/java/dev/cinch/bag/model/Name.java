@@ -1,0 +1,62 @@
+package dev.cinch.bag.model;
+
+import java.nio.file.Path;
+
+/**
+ * The name of something in a store, from what stands above the store on. Its parts are divided by
+ * slashes, and a storage need not have those above a document. Immutable.
+ *
+ * @param text as messages for the user show it: of a directory its path
+ */
+public record Name(String text) implements Comparable<Name> {
+  /** The name of a file, or of a directory. */
+  public static Name of(Path path) {
+    return new Name(path.toString());
+  }
+
+  /** The same in this machine's filesystem. */
+  public Path path() {
+    return Path.of(text);
+  }
+
+  /** What stands below this. */
+  public Name resolve(String part) {
+    return new Name(beginning() + part);
+  }
+
+  /** What all begins with that stands below this. */
+  private String beginning() {
+    return text.isEmpty() || text.endsWith("/") ? text : text + "/";
+  }
+
+  /** What this stands in. Of a relative name of one part it has no text. */
+  public Name parent() {
+    int slash = text.lastIndexOf('/');
+    return new Name(slash == 0 ? "/" : text.substring(0, Math.max(0, slash)));
+  }
+
+  /** The last part. */
+  public String last() {
+    return text.substring(text.lastIndexOf('/') + 1);
+  }
+
+  /** Whether this is that name, or stands below it. */
+  public boolean startsWith(Name above) {
+    return equals(above) || text.startsWith(above.beginning());
+  }
+
+  /** The parts from what it stands below on. */
+  public String within(Name above) {
+    return text.substring(above.beginning().length());
+  }
+
+  @Override
+  public int compareTo(Name other) {
+    return text.compareTo(other.text);
+  }
+
+  @Override
+  public String toString() {
+    return text;
+  }
+}
