@@ -1,13 +1,13 @@
 package dev.cinch.cli.status;
 
 import dev.cinch.bag.Store;
+import dev.cinch.bag.model.Words;
 import dev.cinch.bag.status.LogStatus;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.JsonLines;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.Table;
-import dev.cinch.cli.base.Words;
 import dev.cinch.lease.TimeBound;
 import java.io.IOException;
 import java.util.ArrayList;
