@@ -21,6 +21,7 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.status.StoreStatus;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.memory.MemoryStore;
@@ -244,6 +245,16 @@ public final class Store {
 
   public StoreSettings settings() {
     return context.settings();
+  }
+
+  /**
+   * How the store is doing, and what of that needs somebody: as {@code cinch status} says, but for
+   * lease servers and gc. {@link StoreSurvey} looks again and again, or at some logs.
+   *
+   * @throws IOException if that can't be told; a log that is damaged or can't be read is a problem
+   */
+  public StoreStatus status() throws IOException {
+    return new StoreSurvey(this, StoreSurvey.LATE).look(List.of());
   }
 
   /** The source of this process's timestamps. */

@@ -35,7 +35,7 @@ class LibraryPageTest {
   private static final Path SOURCES = Path.of("src/main/java/dev/cinch/examples/library");
 
   private static final List<String> PROGRAMS =
-      List.of("AppendUnderLease", "ReadLog", "FollowLog", "HoldLease");
+      List.of("AppendUnderLease", "ReadLog", "FollowLog", "CheckStore", "HoldLease");
 
   @TempDir Path temp;
 
@@ -135,6 +135,7 @@ class LibraryPageTest {
       settle(store);
       String read = run("ReadLog", place);
       assertTrue(read.matches("\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z \\[jobs/42] hello\n"), read);
+      assertEquals("1 logs, 0 problems\n", run("CheckStore", place));
       String modules = module() + File.pathSeparator + classPath();
       assertEquals(
           read, end(start(List.of("-p", modules, "-m", "program/" + PACKAGE + "ReadLog"), place)));

@@ -37,6 +37,16 @@ public record Mount(String type, String source, List<String> options) {
   }
 
   /**
+   * How many bytes this user may still write to the filesystem of a file or directory.
+   *
+   * @throws IOException if it is not there, or can't be looked at
+   * @throws UnsupportedOperationException where the filesystem does not say
+   */
+  public static long free(Path file) throws IOException {
+    return Files.getFileStore(file).getUsableSpace();
+  }
+
+  /**
    * @param table lines of {@code /proc/self/mountinfo}
    */
   static Mount of(Path file, List<String> table) throws IOException {

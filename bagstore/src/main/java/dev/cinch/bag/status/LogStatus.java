@@ -3,6 +3,7 @@ package dev.cinch.bag.status;
 import dev.cinch.bag.model.Bucket;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * How a log is doing. Immutable.
@@ -52,5 +53,36 @@ public record LogStatus(
   /** Whether everything is settled that was written: then how long ago that was means nothing. */
   public boolean isIdle() {
     return open.isEmpty();
+  }
+
+  /**
+   * How far the settled part is behind, nanoseconds, also that of an idle log; empty if nothing is
+   * settled.
+   *
+   * @param at the filesystem's now, nanoseconds since the Unix epoch
+   */
+  public OptionalLong lag(long at) {
+    return settledThrough == Long.MIN_VALUE
+        ? OptionalLong.empty()
+        : OptionalLong.of(Math.max(0, at - settledThrough));
+  }
+
+  /**
+   * How old what is not settled may be, nanoseconds; 0 if everything is settled.
+   *
+   * @param at the filesystem's now, nanoseconds since the Unix epoch
+   */
+  public long unsettledFor(long at) {
+    return isIdle() ? 0 : Math.max(0, at - Math.max(settledThrough, open.get(0).start()));
+  }
+
+  /**
+   * For how long the oldest open bucket could have been settled, nanoseconds; 0 if it can't be yet.
+   *
+   * @param at the filesystem's now, nanoseconds since the Unix epoch
+   * @param grace the store's grace period, nanoseconds
+   */
+  public long overdue(long at, long grace) {
+    return isIdle() ? 0 : Math.max(0, at - open.get(0).end() - grace);
   }
 }

@@ -1,6 +1,6 @@
 package dev.cinch.cli.append;
 
-import dev.cinch.cli.base.Words;
+import dev.cinch.bag.model.Words;
 import dev.cinch.lease.time.TimeSource;
 import java.time.Duration;
 import java.util.function.Consumer;

@@ -1,5 +1,6 @@
 package dev.cinch.cli.cell;
 
+import dev.cinch.bag.model.Words;
 import dev.cinch.cli.base.CredentialOptions;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
@@ -9,7 +10,6 @@ import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.Table;
-import dev.cinch.cli.base.Words;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.time.SystemTime;

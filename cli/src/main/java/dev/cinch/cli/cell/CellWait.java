@@ -1,7 +1,7 @@
 package dev.cinch.cli.cell;
 
+import dev.cinch.bag.model.Words;
 import dev.cinch.cli.base.Progress;
-import dev.cinch.cli.base.Words;
 import dev.cinch.lease.time.TimeSource;
 import java.time.Duration;
 import java.util.List;

@@ -1,11 +1,11 @@
 package dev.cinch.cli.lease;
 
+import dev.cinch.bag.model.Words;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
 import dev.cinch.cli.base.Table;
-import dev.cinch.cli.base.Words;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.http.LeaseDetail;

@@ -1,10 +1,10 @@
 package dev.cinch.cli.lease;
 
+import dev.cinch.bag.model.Words;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
 import dev.cinch.cli.base.Misuse;
-import dev.cinch.cli.base.Words;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;

@@ -1,9 +1,9 @@
 package dev.cinch.cli.lease;
 
+import dev.cinch.bag.model.Words;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
-import dev.cinch.cli.base.Words;
 import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Witness;

@@ -2,13 +2,13 @@ package dev.cinch.cli.read;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Words;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.TimeRange;
-import dev.cinch.cli.base.Words;
 import dev.cinch.view.Expiry;
 import java.io.IOException;
 import java.time.Duration;

@@ -1,6 +1,7 @@
 package dev.cinch.cli.serve;
 
 import dev.cinch.bag.Store;
+import dev.cinch.bag.model.Words;
 import dev.cinch.bag.registry.InstanceFile;
 import dev.cinch.bag.registry.InstanceServers;
 import dev.cinch.bag.registry.StoreInstances;
@@ -9,7 +10,6 @@ import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Misuse;
-import dev.cinch.cli.base.Words;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellNode;
 import dev.cinch.lease.cell.net.CellSettings;

@@ -1,6 +1,7 @@
 package dev.cinch.cli.serve;
 
 import dev.cinch.bag.Store;
+import dev.cinch.bag.model.Words;
 import dev.cinch.bag.registry.InstanceFile;
 import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.ClockException;
@@ -13,7 +14,6 @@ import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.ShardChoice;
 import dev.cinch.cli.base.StoreOptions;
-import dev.cinch.cli.base.Words;
 import dev.cinch.lease.HostPort;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.Shard;

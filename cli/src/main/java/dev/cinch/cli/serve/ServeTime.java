@@ -1,10 +1,10 @@
 package dev.cinch.cli.serve;
 
 import dev.cinch.bag.Store;
+import dev.cinch.bag.model.Words;
 import dev.cinch.bag.store.StoreTimeSource;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Misuse;
-import dev.cinch.cli.base.Words;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.time.BoundSource;

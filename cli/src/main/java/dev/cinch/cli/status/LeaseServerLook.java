@@ -4,10 +4,11 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.registry.InstanceFile;
 import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.registry.StoreShards;
+import dev.cinch.bag.status.Problem;
+import dev.cinch.bag.status.Problem.Kind;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.MachineNames;
 import dev.cinch.lease.HostPort;
-import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.ServiceInfo;
@@ -28,11 +29,13 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Asks a store's lease server, the one that is named or the last that left its address. */
 final class LeaseServerLook {
   private static final Duration PATIENCE = Duration.ofSeconds(2);
+  private static final int AT_ONCE = 32;
 
   private final Store store;
   private final Credentials credentials;
@@ -61,10 +64,7 @@ final class LeaseServerLook {
    * @param address where it was asked; empty if there is none
    * @param instance its number; 0 if that is not known
    * @param why in words, empty if it grants
-   * @param ceiling that no lease of it outlasts, nanoseconds since the Unix epoch; empty of one
-   *     that does not tell, or has granted nothing
-   * @param time between which times it is by the server; empty of one that does not tell
-   * @param timeProblems what is wrong with where it has that from, in words
+   * @param info what it says of itself; empty of one that does not
    * @param others where it has several addresses, what is wrong with the servers at other ones
    */
   record Found(
@@ -72,31 +72,23 @@ final class LeaseServerLook {
       String address,
       long instance,
       String why,
-      OptionalLong ceiling,
-      Optional<TimeBound> time,
-      List<String> timeProblems,
+      Optional<ServiceInfo> info,
       List<String> others) {
     Found(State state, String address, long instance, String why) {
-      this(
-          state,
-          address,
-          instance,
-          why,
-          OptionalLong.empty(),
-          Optional.empty(),
-          List.of(),
-          List.of());
+      this(state, address, instance, why, Optional.empty(), List.of());
     }
 
-    private Found with(ServiceInfo info) {
-      return new Found(
-          state, address, instance, why, info.ceiling(), info.time(), info.timeProblems(), others);
+    /**
+     * The time that no lease of it outlasts, nanoseconds since the Unix epoch; {@link
+     * Long#MIN_VALUE} of one that does not tell, or has granted nothing.
+     */
+    long ceiling() {
+      return info.map(ServiceInfo::ceiling).orElse(OptionalLong.empty()).orElse(Long.MIN_VALUE);
     }
 
-    /** The same as the answer of all servers that are equal to this one. */
-    private Found of(String addresses, List<String> wrong) {
-      return new Found(
-          state, addresses, instance, why, ceiling, time, timeProblems, List.copyOf(wrong));
+    /** Between which times it is by the server; empty of one that does not tell. */
+    Optional<TimeBound> time() {
+      return info.flatMap(ServiceInfo::time);
     }
 
     /** Which one, for a sentence. */
@@ -118,8 +110,24 @@ final class LeaseServerLook {
           .anyMatch(each -> HostPort.of(each).filter(at -> !at.isLoopback()).isPresent());
     }
 
-    boolean needsAttention() {
-      return state != State.GRANTING && state != State.ELSEWHERE;
+    /**
+     * What of it needs somebody.
+     *
+     * @param of which shard's server it is, for the beginning of a line; empty in a store without
+     */
+    List<Problem> problems(String of) {
+      var found = new ArrayList<Problem>();
+      if (state != State.GRANTING && state != State.ELSEWHERE) {
+        found.add(new Problem(Kind.SERVER, of + inWords() + ": " + why));
+      }
+      for (String other : others) {
+        found.add(new Problem(Kind.SERVER, of + "the lease server at " + other));
+      }
+      for (String problem : info.map(ServiceInfo::timeProblems).orElse(List.of())) {
+        String line = of + "the lease server's time sources: " + OneLine.of(problem, 300);
+        found.add(new Problem(Kind.CLOCK, line));
+      }
+      return found;
     }
   }
 
@@ -177,19 +185,8 @@ final class LeaseServerLook {
     if (addresses.all().size() == 1) {
       return ask(addresses.all().get(0), number);
     }
-    List<Found> all;
-    ExecutorService pool = Executors.newFixedThreadPool(addresses.all().size());
-    try {
-      all =
-          addresses.all().stream()
-              .map(a -> CompletableFuture.supplyAsync(() -> ask(a, number), pool))
-              .toList()
-              .stream()
-              .map(CompletableFuture::join)
-              .toList();
-    } finally {
-      pool.shutdown();
-    }
+    List<Found> all =
+        all(addresses.all().stream().<Supplier<Found>>map(a -> () -> ask(a, number)).toList());
     Found best = all.stream().min(Comparator.comparing(Found::state)).orElseThrow();
     var wrong = new ArrayList<String>();
     for (Found each : all) {
@@ -199,7 +196,20 @@ final class LeaseServerLook {
         wrong.add(each.address() + ": is instance " + each.instance());
       }
     }
-    return best.of(addresses.toString(), wrong);
+    return new Found(
+        best.state(), addresses.toString(), best.instance(), best.why(), best.info(), wrong);
+  }
+
+  /** Asks several at once; each that is silent takes some seconds. */
+  static List<Found> all(List<Supplier<Found>> asked) {
+    ExecutorService pool = Executors.newFixedThreadPool(Math.min(AT_ONCE, asked.size()));
+    try {
+      List<CompletableFuture<Found>> answers =
+          asked.stream().map(a -> CompletableFuture.supplyAsync(a, pool)).toList();
+      return answers.stream().map(CompletableFuture::join).toList();
+    } finally {
+      pool.shutdown();
+    }
   }
 
   private Found ask(URI at, long number) {
@@ -221,19 +231,14 @@ final class LeaseServerLook {
       if (!served.isEmpty() && !served.equals(store.context().identity().id().toString())) {
         return new Found(State.FOREIGN, address, instance, "serves another store, " + served);
       }
-      Optional<LeaseRefusedException> obstacle = client.obstacle();
-      Found found =
-          obstacle.isEmpty()
-              ? new Found(State.GRANTING, address, instance, "")
-              : new Found(
-                  State.NOT_GRANTING,
-                  address,
-                  instance,
-                  OneLine.of("" + obstacle.get().getMessage(), 300));
+      Optional<String> why = client.obstacle().map(e -> OneLine.of("" + e.getMessage(), 300));
       // While it starts it tells nothing of itself, and does not grant.
-      return health.instance().isPresent() || obstacle.isEmpty()
-          ? found.with(client.info())
-          : found;
+      Optional<ServiceInfo> info =
+          health.instance().isPresent() || why.isEmpty()
+              ? Optional.of(client.info())
+              : Optional.empty();
+      State state = why.isEmpty() ? State.GRANTING : State.NOT_GRANTING;
+      return new Found(state, address, instance, why.orElse(""), info, List.of());
     } catch (LeaseUnavailableException | IllegalArgumentException e) {
       return new Found(State.SILENT, address, number, OneLine.of("" + e.getMessage(), 300));
     }

@@ -2,19 +2,16 @@ package dev.cinch.cli.status;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.registry.StoreShards;
+import dev.cinch.bag.status.Problem;
+import dev.cinch.bag.status.Problem.Kind;
 import dev.cinch.cli.status.LeaseServerLook.Found;
 import dev.cinch.cli.status.LeaseServerLook.State;
-import dev.cinch.cli.status.StoreReport.Attention;
-import dev.cinch.cli.status.StoreReport.Kind;
 import dev.cinch.lease.ShardMap;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.function.Supplier;
 
 /**
@@ -25,9 +22,6 @@ import java.util.function.Supplier;
  * @param earlier servers of other maps that still answer
  */
 record ShardsLook(ShardMap map, List<Found> servers, List<Found> earlier) {
-  /** Each that is silent takes some seconds. */
-  private static final int AT_ONCE = 32;
-
   /** So many places are asked for servers of earlier maps, those of the latest first. */
   private static final int MOST_EARLIER = 32;
 
@@ -48,37 +42,23 @@ record ShardsLook(ShardMap map, List<Found> servers, List<Found> earlier) {
     if (map.number() == 0) {
       return Optional.empty();
     }
-    var current = new ArrayList<Supplier<Found>>();
+    var asked = new ArrayList<Supplier<Found>>();
     for (int shard = 1; shard <= map.count(); shard++) {
-      current.add(asking(look, shards.instance(shard)));
+      asked.add(asking(look, shards.instance(shard)));
     }
     // Where several were, one after the other, only the last one can be.
     var places = new HashSet<String>();
-    List<Supplier<Found>> earlier =
-        shards
-            .earlier()
-            .filter(i -> i.where().map(w -> places.add(w.address())).orElse(false))
-            .limit(MOST_EARLIER)
-            .map(i -> asking(look, Optional.of(i)))
-            .toList();
-    int threads = Math.min(AT_ONCE, current.size() + earlier.size());
-    ExecutorService pool = Executors.newFixedThreadPool(threads);
-    try {
-      List<CompletableFuture<Found>> now = begun(current, pool);
-      List<CompletableFuture<Found>> before = begun(earlier, pool);
-      return Optional.of(
-          new ShardsLook(
-              map,
-              now.stream().map(CompletableFuture::join).toList(),
-              before.stream().map(CompletableFuture::join).filter(Found::answers).toList()));
-    } finally {
-      pool.shutdown();
-    }
-  }
-
-  private static List<CompletableFuture<Found>> begun(
-      List<Supplier<Found>> asked, ExecutorService pool) {
-    return asked.stream().map(a -> CompletableFuture.supplyAsync(a, pool)).toList();
+    shards
+        .earlier()
+        .filter(i -> i.where().map(w -> places.add(w.address())).orElse(false))
+        .limit(MOST_EARLIER)
+        .forEach(i -> asked.add(asking(look, Optional.of(i))));
+    List<Found> found = LeaseServerLook.all(asked);
+    return Optional.of(
+        new ShardsLook(
+            map,
+            found.subList(0, map.count()),
+            found.stream().skip(map.count()).filter(Found::answers).toList()));
   }
 
   private static Supplier<Found> asking(
@@ -101,37 +81,23 @@ record ShardsLook(ShardMap map, List<Found> servers, List<Found> earlier) {
   }
 
   /** What of it needs somebody. */
-  List<Attention> attention() {
-    var found = new ArrayList<Attention>();
+  List<Problem> problems() {
+    var found = new ArrayList<Problem>();
     for (int i = 0; i < servers.size(); i++) {
       Found f = servers.get(i);
       String shard = (i + 1) + "/" + map.count();
       if (f.state() == State.NOT_STARTED) {
-        found.add(
-            server(
-                "shard %s: %s, and nobody gets its leases: cinch serve --shard %s"
-                    .formatted(shard, f.why(), shard)));
-      } else if (f.needsAttention()) {
-        found.add(server("shard %s: %s: %s".formatted(shard, f.inWords(), f.why())));
-      }
-      for (String other : f.others()) {
-        found.add(server("shard %s: the lease server at %s".formatted(shard, other)));
-      }
-      for (String problem : f.timeProblems()) {
-        String line = "shard %s: the lease server's time sources: %s".formatted(shard, problem);
-        found.add(new Attention(Kind.CLOCK, null, line));
+        String line = "shard %s: %s, and nobody gets its leases: cinch serve --shard %s";
+        found.add(new Problem(Kind.SERVER, line.formatted(shard, f.why(), shard)));
+      } else {
+        found.addAll(f.problems("shard " + shard + ": "));
       }
     }
     for (Found f : earlier) {
-      found.add(
-          server(
-              "the lease server at %s (instance %d) is of an earlier shard map and still answers: it ends when its leases are over"
-                  .formatted(f.address(), f.instance())));
+      String line =
+          "the lease server at %s (instance %d) is of an earlier shard map and still answers: it ends when its leases are over";
+      found.add(new Problem(Kind.SERVER, line.formatted(f.address(), f.instance())));
     }
     return found;
-  }
-
-  private static Attention server(String line) {
-    return new Attention(Kind.SERVER, null, line);
   }
 }

@@ -101,7 +101,7 @@ public final class StatusCommand implements Callable<Integer> {
         StoreReport report = looker.look(logs, !noServer, server.server);
         if (prometheus) {
           out.ifClosed(ExitCode.GOOD);
-          StatusMetrics.print(opened, report, out);
+          StatusMetrics.print(report, out);
           return ExitCode.GOOD;
         }
         out.ifClosed(watch == null ? report.code() : ExitCode.GOOD);
@@ -109,9 +109,9 @@ public final class StatusCommand implements Callable<Integer> {
           out.text(CLEAR);
         }
         if (json.json) {
-          StatusPrinter.json(opened, report, out);
+          StatusPrinter.json(report, Integer.MAX_VALUE, out);
         } else {
-          StatusPrinter.text(opened, report, out);
+          StatusPrinter.text(report, out);
         }
         out.flush();
         if (watch == null) {

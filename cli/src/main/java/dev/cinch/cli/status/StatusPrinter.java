@@ -1,59 +1,53 @@
 package dev.cinch.cli.status;
 
-import dev.cinch.bag.Store;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Words;
 import dev.cinch.bag.status.LogStatus;
+import dev.cinch.bag.status.Problem;
+import dev.cinch.bag.status.StoreStatus;
+import dev.cinch.bag.status.StoreStatus.LogLine;
+import dev.cinch.bag.store.StoreContext;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.JsonLines;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.Table;
-import dev.cinch.cli.base.Words;
+import dev.cinch.cli.status.LeaseServerLook.Found;
 import dev.cinch.lease.TimeBound;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 
 /** A {@link StoreReport} as text and as JSON. */
 final class StatusPrinter {
   private static final List<String> HEAD =
-      List.of(
-          "LOG",
-          "SETTLED THROUGH",
-          "LAG",
-          "OPEN",
-          "MESSAGES",
-          "SIZE",
-          "NEWEST",
-          "SEGMENTS",
-          "ENTRIES");
+      List.of("LOG|SETTLED THROUGH|LAG|OPEN|MESSAGES|SIZE|NEWEST|SEGMENTS|ENTRIES".split("[|]"));
 
   private static final List<String> SHARD_HEAD =
       List.of("SHARD", "INSTANCE", "ADDRESS", "CEILING", "STATE");
 
   private StatusPrinter() {}
 
-  static void text(Store store, StoreReport report, Output out) throws IOException {
-    for (StoreReport.Attention a : report.attention()) {
-      String of = a.log() == null ? "" : a.log() + ": ";
-      out.line("! " + Failure.oneLine(of + a.message()));
+  static void text(StoreReport report, Output out) throws IOException {
+    StoreStatus status = report.status();
+    for (Problem p : status.problems()) {
+      out.line("! " + Failure.oneLine(p.log().map(log -> log + ": ").orElse("") + message(p)));
     }
-    if (report.attention().isEmpty()) {
+    if (status.problems().isEmpty()) {
       out.line("nothing needs attention");
     }
     out.line("");
-    out.line(
-        "store   " + store.context().identity().id() + " in " + store.context().layout().root());
+    StoreContext store = report.store().context();
+    out.line("store   " + store.identity().id() + " in " + store.layout().root());
     if (report.shards().isPresent()) {
-      text(report.shards().get(), report.at(), out);
+      text(report.shards().get(), status.at(), out);
     }
     if (report.server().isPresent()) {
-      LeaseServerLook.Found f = report.server().get();
+      Found f = report.server().get();
+      String instance = f.instance() > 0 ? " (instance " + f.instance() + ")" : "";
       out.line(
-          "leases  %s%s: %s"
-              .formatted(
-                  f.address(),
-                  f.instance() > 0 ? " (instance " + f.instance() + ")" : "",
-                  f.why().isEmpty() ? "grants" : f.why()));
+          "leases  " + f.address() + instance + ": " + (f.why().isEmpty() ? "grants" : f.why()));
       if (f.isInsecure()) {
         out.line("        without TLS: whoever is on the network reads what is sent, tokens too");
       }
@@ -61,28 +55,31 @@ final class StatusPrinter {
         out.line("time    known to the lease server: " + f.time().get().inWords());
       }
     }
-    if (report.clockOffset().isPresent()) {
-      long offset = report.clockOffset().getAsLong();
-      out.line(
-          "clock   "
-              + (offset == 0
-                  ? "as the filesystem's"
-                  : Words.span(offset)
-                      + (offset > 0 ? " ahead of" : " behind")
-                      + " the filesystem's"));
+    if (status.clockOffset().isPresent()) {
+      long offset = status.clockOffset().getAsLong();
+      String side = offset > 0 ? " ahead of" : " behind";
+      out.line("clock   " + (offset == 0 ? "as" : Words.span(offset) + side) + " the filesystem's");
     }
-    if (report.free().isPresent()) {
-      out.line("disk    " + Words.bytes(report.free().getAsLong()) + " free for this user");
+    if (status.free().isPresent()) {
+      out.line("disk    " + Words.bytes(status.free().getAsLong()) + " free for this user");
     }
     out.line("");
     var rows = new ArrayList<List<String>>();
     rows.add(HEAD);
-    for (StoreReport.LogLine line : report.logs()) {
-      rows.add(row(line, report.at()));
+    for (LogLine line : status.logs()) {
+      rows.add(
+          line.status()
+              .map(s -> row(line.name(), s, status.at()))
+              .orElse(List.of("" + line.name(), "?", "?", "?", "?", "?", "?", "?", "?")));
     }
     for (String line : new Table(HEAD.size(), 2).lines(rows)) {
       out.line(line);
     }
+  }
+
+  /** Of an error it says also who may do what was denied. */
+  private static String message(Problem p) {
+    return p.cause().map(e -> Failure.of(e).line()).orElse(p.message());
   }
 
   private static void text(ShardsLook shards, long at, Output out) throws IOException {
@@ -90,16 +87,15 @@ final class StatusPrinter {
     var rows = new ArrayList<List<String>>();
     rows.add(SHARD_HEAD);
     for (int i = 0; i < shards.servers().size(); i++) {
-      LeaseServerLook.Found f = shards.servers().get(i);
-      long left = f.ceiling().orElse(at) - at;
+      Found f = shards.servers().get(i);
+      boolean granted = f.ceiling() != Long.MIN_VALUE;
+      long left = granted ? f.ceiling() - at : 0;
       rows.add(
           List.of(
               (i + 1) + "/" + shards.map().count(),
               f.instance() > 0 ? "" + f.instance() : "-",
               f.address().isEmpty() ? "-" : f.address(),
-              f.ceiling().isEmpty()
-                  ? "-"
-                  : left > 0 ? "in " + Words.span(left) : Words.span(-left) + " ago",
+              !granted ? "-" : left > 0 ? "in " + Words.span(left) : Words.span(-left) + " ago",
               f.why().isEmpty() ? "grants" : f.why()));
     }
     for (String line : new Table(SHARD_HEAD.size(), SHARD_HEAD.size()).lines(rows)) {
@@ -107,16 +103,12 @@ final class StatusPrinter {
     }
   }
 
-  private static List<String> row(StoreReport.LogLine line, long at) {
-    LogStatus s = line.status();
-    if (s == null) {
-      return List.of(line.name().toString(), "?", "?", "?", "?", "?", "?", "?", "?");
-    }
-    boolean none = s.settledThrough() == Long.MIN_VALUE;
+  private static List<String> row(LogName log, LogStatus s, long at) {
+    OptionalLong lag = s.lag(at);
     return List.of(
-        line.name().toString(),
-        none ? "nothing" : Moment.text(s.settledThrough()),
-        s.isIdle() ? "idle" : none ? "-" : Words.span(Math.max(0, at - s.settledThrough())),
+        log.toString(),
+        lag.isEmpty() ? "nothing" : Moment.text(s.settledThrough()),
+        s.isIdle() ? "idle" : lag.isEmpty() ? "-" : Words.span(lag.getAsLong()),
         Words.count(s.open().size()),
         Words.count(s.messages()),
         Words.bytes(s.bytes()),
@@ -127,25 +119,29 @@ final class StatusPrinter {
         Words.count(s.entries()));
   }
 
-  static void json(Store store, StoreReport report, Output out) throws IOException {
+  /**
+   * @param most so many logs at most
+   */
+  static void json(StoreReport report, int most, Output out) throws IOException {
+    StoreStatus status = report.status();
     var json = new JsonLines(out);
     json.object()
-        .time("at", report.at())
-        .text("store", store.context().identity().id().toString())
+        .time("at", status.at())
+        .text("store", report.store().context().identity().id().toString())
         .list("attention");
-    for (StoreReport.Attention a : report.attention()) {
-      json.object().text("kind", a.kind().name());
-      if (a.log() != null) {
-        json.text("log", a.log().toString());
+    for (Problem p : status.problems()) {
+      json.object().text("kind", p.kind().name());
+      if (p.log().isPresent()) {
+        json.text("log", p.log().get().toString());
       }
-      json.text("message", Failure.oneLine(a.message())).end();
+      json.text("message", Failure.oneLine(message(p))).end();
     }
     json.end();
-    if (report.clockOffset().isPresent()) {
-      json.number("clockOffsetMs", report.clockOffset().getAsLong() / 1_000_000);
+    if (status.clockOffset().isPresent()) {
+      json.number("clockOffsetMs", status.clockOffset().getAsLong() / 1_000_000);
     }
-    if (report.free().isPresent()) {
-      json.number("freeBytes", report.free().getAsLong());
+    if (status.free().isPresent()) {
+      json.number("freeBytes", status.free().getAsLong());
     }
     if (report.server().isPresent()) {
       json(report.server().get(), json.object("server"));
@@ -154,10 +150,11 @@ final class StatusPrinter {
       json(report.shards().get(), json);
     }
     json.list("logs");
-    for (StoreReport.LogLine line : report.logs()) {
-      json.object().text("log", line.name().toString()).flag("readable", line.status() != null);
-      if (line.status() != null) {
-        json(line.status(), report.at(), json);
+    for (LogLine line : status.logs().subList(0, Math.min(most, status.logs().size()))) {
+      json.object().text("log", line.name().toString());
+      json.flag("readable", line.status().isPresent());
+      if (line.status().isPresent()) {
+        json(line.status().get(), status.at(), json);
       }
       json.end();
     }
@@ -165,7 +162,7 @@ final class StatusPrinter {
   }
 
   /** The rest of a server's object. */
-  private static void json(LeaseServerLook.Found f, JsonLines json) throws IOException {
+  private static void json(Found f, JsonLines json) throws IOException {
     json.text("state", f.state().name());
     if (!f.address().isEmpty()) {
       json.text("address", f.address());
@@ -191,12 +188,12 @@ final class StatusPrinter {
     json.object("shards").number("map", shards.map().number());
     json.number("shards", shards.map().count()).list("servers");
     for (int i = 0; i < shards.servers().size(); i++) {
-      LeaseServerLook.Found f = shards.servers().get(i);
-      json.object().number("shard", i + 1).timeIfAny("ceiling", f.ceiling().orElse(Long.MIN_VALUE));
+      Found f = shards.servers().get(i);
+      json.object().number("shard", i + 1).timeIfAny("ceiling", f.ceiling());
       json(f, json);
     }
     json.end().list("earlier");
-    for (LeaseServerLook.Found f : shards.earlier()) {
+    for (Found f : shards.earlier()) {
       json(f, json.object());
     }
     json.end().end();
@@ -204,21 +201,16 @@ final class StatusPrinter {
 
   private static void json(LogStatus s, long at, JsonLines json) throws IOException {
     json.timeIfAny("settledThrough", s.settledThrough());
-    if (s.settledThrough() != Long.MIN_VALUE) {
-      json.number("lagMs", Math.max(0, at - s.settledThrough()) / 1_000_000);
+    if (s.lag(at).isPresent()) {
+      json.number("lagMs", s.lag(at).getAsLong() / 1_000_000);
     }
-    json.flag("idle", s.isIdle())
-        .number("record", s.record())
-        .number("openBuckets", s.open().size())
-        .number("messages", s.messages())
-        .number("bytes", s.bytes())
-        .number("entries", s.entries())
-        .timeIfAny("newest", s.newest());
+    json.flag("idle", s.isIdle()).number("record", s.record());
+    json.number("openBuckets", s.open().size()).number("messages", s.messages());
+    json.number("bytes", s.bytes()).number("entries", s.entries()).timeIfAny("newest", s.newest());
     if (s.newest() != Long.MIN_VALUE) {
       json.flag("newestSettled", s.newestSettled());
     }
-    json.number("segments", s.segments())
-        .timeIfAny("coveredThrough", s.coveredThrough())
-        .timeIfAny("expiredBefore", s.expiredBefore());
+    json.number("segments", s.segments()).timeIfAny("coveredThrough", s.coveredThrough());
+    json.timeIfAny("expiredBefore", s.expiredBefore());
   }
 }

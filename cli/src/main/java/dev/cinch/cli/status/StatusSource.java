@@ -3,6 +3,7 @@ package dev.cinch.cli.status;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.cinch.bag.Store;
+import dev.cinch.bag.StoreSurvey;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.StoreOptions;
@@ -28,7 +29,6 @@ public final class StatusSource implements Callable<String> {
   private final TimeSource time;
   private final Credentials credentials;
   private final boolean asksServers;
-  private @Nullable Store store;
   private StoreReport.@Nullable Looker looker;
 
   /**
@@ -49,14 +49,14 @@ public final class StatusSource implements Callable<String> {
   @Override
   public String call() throws IOException {
     try {
-      if (store == null || looker == null) {
-        store = Objects.requireNonNull(StoreOptions.open(root, time));
-        looker = new StoreReport.Looker(store, credentials, StoreReport.LATE);
+      if (looker == null) {
+        Store store = Objects.requireNonNull(StoreOptions.open(root, time));
+        looker = new StoreReport.Looker(store, credentials, StoreSurvey.LATE);
       }
       var bytes = new ByteArrayOutputStream();
       try (var out = new Output(bytes)) {
         StoreReport report = looker.look(List.of(), asksServers, null);
-        StatusPrinter.json(store, report.first(MOST_LOGS), out);
+        StatusPrinter.json(report, MOST_LOGS, out);
       }
       return bytes.toString(UTF_8);
     } catch (IOException e) {

@@ -1,4 +1,4 @@
-package dev.cinch.cli.base;
+package dev.cinch.bag.model;
 
 import java.util.Locale;
 
