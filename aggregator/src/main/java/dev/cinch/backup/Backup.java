@@ -13,7 +13,6 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;
@@ -248,7 +247,7 @@ public final class Backup {
   /** Of ceilings these alone: what else instances leave there is for the original (rule L19). */
   private List<String> serviceNames(Name place) throws IOException {
     return storage.listIfThere(place, Freshness.PERMITTED).stream()
-        .filter(name -> !Names.isTemporary(name))
+        .filter(name -> !Name.isTemporary(name))
         .filter(name -> !place.equals(context.layout().ceilings()) || isCeiling(name))
         .toList();
   }

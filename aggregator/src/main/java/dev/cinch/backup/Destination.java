@@ -10,7 +10,6 @@ import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage.Freshness;
@@ -87,7 +86,7 @@ final class Destination {
   /** The names in a directory, but for temporary ones; none if it is not there. */
   List<String> names(Name place) throws IOException {
     try {
-      return fs.list(fs.path(place)).stream().filter(n -> !Names.isTemporary(n)).sorted().toList();
+      return fs.list(fs.path(place)).stream().filter(n -> !Name.isTemporary(n)).sorted().toList();
     } catch (NoSuchFileException | NotDirectoryException e) {
       return List.of();
     }
@@ -124,7 +123,7 @@ final class Destination {
       return;
     }
     for (String name : fs.list(fs.path(directory))) {
-      if (Names.isTemporary(name)) {
+      if (Name.isTemporary(name)) {
         fresh.removeQuietly(fs.path(directory.resolve(name)));
       }
     }

@@ -15,7 +15,6 @@ import dev.cinch.bag.format.HorizonRecord.Sums;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.storage.LogStorage.Freshness;
@@ -294,7 +293,7 @@ public final class Retention {
         OptionalLong number = Numbered.parse(name);
         if (number.isPresent() && directory.equals(log.layout().checkpoints())) {
           checkpoints.put(number.getAsLong(), file);
-        } else if (Names.isTemporary(name) && changedBefore(file, cutoff)) {
+        } else if (Name.isTemporary(name) && changedBefore(file, cutoff)) {
           stale.add(file);
         }
       }

@@ -11,7 +11,6 @@ import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.LogContext;
@@ -180,7 +179,7 @@ final class RetiredTree {
         boolean retired =
             parsed.isPresent()
                 ? parsed.getAsLong() < number
-                : group < stays && (Names.isTemporary(name) || LogLayout.isHeldOpen(name));
+                : group < stays && (Name.isTemporary(name) || LogLayout.isHeldOpen(name));
         if (retired && removeRecord(directory.resolve(name))) {
           records++;
           each.accept(directory.resolve(name));
@@ -281,7 +280,7 @@ final class RetiredTree {
 
   private static boolean isOurs(String name) {
     return DataFileName.parse(name).isPresent()
-        || Names.isTemporary(name)
+        || Name.isTemporary(name)
         || LogLayout.isHeldOpen(name);
   }
 

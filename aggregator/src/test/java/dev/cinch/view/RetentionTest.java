@@ -26,7 +26,6 @@ import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.Share;
@@ -201,7 +200,7 @@ class RetentionTest {
           boolean removes = op.kind() == Kind.UNLINK || op.kind() == Kind.RMDIR;
           boolean matters =
               op.path().startsWith(layout.buckets().path())
-                  || op.path().startsWith(layout.records().path()) && !Names.isTemporary(name(op));
+                  || op.path().startsWith(layout.records().path()) && !Name.isTemporary(name(op));
           if (removes && matters) {
             assertTrue(published[0], "" + op);
           }

@@ -1,5 +1,7 @@
 package dev.cinch.bag;
 
+import static java.util.Objects.requireNonNullElse;
+
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.format.StoreIdentity;
@@ -9,19 +11,22 @@ import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.memory.MemoryStore;
 import dev.cinch.bag.store.KeyRefusedException;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +37,8 @@ final class NewStore {
       " holds logs and has lost its store.json: restore that from a backup, or get the messages out"
           + " with salvage";
 
+  private static final Map<URI, MemoryStore> IN_MEMORY = new ConcurrentHashMap<>();
+
   private NewStore() {}
 
   static Store make(
@@ -40,10 +47,7 @@ final class NewStore {
       Store.Environment environment,
       Store.@Nullable KeySource first)
       throws IOException {
-    List<String> problems = settings.problems();
-    if (!problems.isEmpty()) {
-      throw new IllegalArgumentException(String.join("; ", problems));
-    }
+    requireRight(settings);
     StoreFs fs = environment.fs(root, settings.group());
     var layout = new StoreLayout(root);
     var fresh = new Fresh(fs, environment.random(), null);
@@ -95,6 +99,62 @@ final class NewStore {
     return store;
   }
 
+  /**
+   * Makes a store in the memory of this process.
+   *
+   * @throws StoreExistsException if there is one of that name
+   */
+  static void makeInMemory(
+      URI where,
+      StoreSettings settings,
+      Store.Environment environment,
+      Store.@Nullable KeySource first)
+      throws IOException {
+    requireRight(settings);
+    SigningKey key = first == null ? null : first.get();
+    MemoryStore made = inMemory(where, settings, environment, key);
+    if (IN_MEMORY.putIfAbsent(where, made) != null) {
+      throw new StoreExistsException(where + " is a store already; nothing was changed");
+    }
+  }
+
+  private static MemoryStore inMemory(
+      URI where, StoreSettings settings, Store.Environment environment, @Nullable SigningKey key)
+      throws IOException {
+    long now = environment.time().wallNanos();
+    Id id = Id.random(environment.random());
+    String pin = key == null ? "" : TrustedKeys.of(key.publicKey()).digest();
+    var identity = new StoreIdentity(id, now, settings, pin);
+    StoreLayout layout = layout(where);
+    var made = new MemoryStore(layout, identity, environment.time());
+    if (key != null) {
+      boolean unused =
+          made.publish(layout.keys().resolve(Numbered.name(1)), KeyFile.first(id, key).encode());
+    }
+    return made;
+  }
+
+  private static StoreLayout layout(URI where) {
+    return new StoreLayout(new Name(where.toString()));
+  }
+
+  /** Opens a store in the memory of this process; makes it if there is none. */
+  static Store.Opened inMemory(URI where, Store.Environment environment) throws IOException {
+    MemoryStore found = IN_MEMORY.get(where);
+    if (found == null) {
+      MemoryStore made = inMemory(where, StoreSettings.DEFAULT, environment, null);
+      found = requireNonNullElse(IN_MEMORY.putIfAbsent(where, made), made);
+    }
+    return new Store.Opened(found.at(environment.time()), layout(where), found.identity());
+  }
+
+  private static void requireRight(StoreSettings settings) {
+    List<String> problems = settings.problems();
+    if (!problems.isEmpty()) {
+      throw new IllegalArgumentException(String.join("; ", problems));
+    }
+  }
+
   private static SigningKey given(Store.KeySource source, StoreFs fs, @Nullable Path made)
       throws IOException {
     try {
@@ -110,7 +170,7 @@ final class NewStore {
   /** A new identity would make everything in them another store's. */
   static boolean holdsLogs(StoreFs fs, StoreLayout layout) throws IOException {
     try {
-      return !fs.list(fs.path(layout.logs())).stream().allMatch(Names::isTemporary);
+      return !fs.list(fs.path(layout.logs())).stream().allMatch(Name::isTemporary);
     } catch (NoSuchFileException | NotDirectoryException e) {
       return false;
     }
@@ -138,7 +198,7 @@ final class NewStore {
             .filter(d -> d.parent().equals(layout.root()))
             .map(Name::last)
             .toList();
-    return names.stream().allMatch(n -> expected.contains(n) || Names.isTemporary(n));
+    return names.stream().allMatch(n -> expected.contains(n) || Name.isTemporary(n));
   }
 
   /**

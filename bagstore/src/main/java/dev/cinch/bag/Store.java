@@ -19,12 +19,11 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.status.StoreStatus;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.memory.MemoryStore;
+import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.RemovedLogs;
@@ -44,9 +43,7 @@ import java.security.SecureRandom;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -68,8 +65,6 @@ public final class Store {
   private static final String LOST_IDENTITY =
       " holds records and has lost its identity: restore that from a backup, or get the messages"
           + " out with salvage";
-
-  private static final Map<URI, MemoryStore> IN_MEMORY = new ConcurrentHashMap<>();
 
   private final StoreContext context;
   private final Timestamps timestamps;
@@ -148,6 +143,27 @@ public final class Store {
   }
 
   /**
+   * As {@link #init(Path, StoreSettings, Environment, KeySource)}, as a command line names it: a
+   * directory, or the URI of another storage.
+   *
+   * @throws IllegalArgumentException also if there is no storage of that scheme
+   */
+  @CanIgnoreReturnValue
+  public static Store init(
+      Name where, StoreSettings settings, Environment environment, @Nullable KeySource first)
+      throws IOException {
+    if (where.isDirectory()) {
+      return init(where.path(), settings, environment, first);
+    }
+    URI uri = URI.create(where.text());
+    if (isFile(uri)) {
+      return init(Path.of(uri), settings, environment, first);
+    }
+    NewStore.makeInMemory(uri, settings, environment, first);
+    return open(uri, environment);
+  }
+
+  /**
    * Opens a store.
    *
    * @throws NotAStoreException if the directory is none, or not wholly made
@@ -188,49 +204,58 @@ public final class Store {
     var clock =
         new FsClock(fs, fresh, fs.path(layout.clock()), identity.settings().directoryMode());
     var storage = new PosixStore(fs, fresh, clock, layout, identity, environment.time());
+    return of(new Opened(storage, layout, identity), environment);
+  }
+
+  /** A storage that was found to hold a store. */
+  record Opened(StoreStorage storage, StoreLayout layout, StoreIdentity identity) {}
+
+  private static Store of(Opened opened, Environment environment) {
     return new Store(
         new StoreContext(
-            storage,
-            layout,
-            identity,
+            opened.storage(),
+            opened.layout(),
+            opened.identity(),
             environment.machine(),
             environment.time(),
             environment.random()));
   }
 
   /**
+   * Opens a store as a command line names it: a directory, or the URI of another storage.
+   *
+   * @throws IllegalArgumentException if there is no storage of that scheme
+   */
+  public static Store open(Name where, Environment environment) throws IOException {
+    return where.isDirectory()
+        ? open(where.path(), environment)
+        : open(URI.create(where.text()), environment);
+  }
+
+  /**
    * Opens a store by the URI of its storage: {@code file:} is a directory, as {@link #open(Path,
    * Environment)} opens it. {@code mem:NAME} is a store in the memory of this process, for tests:
-   * it is made with default settings when it is first opened, and ends with the process.
+   * it is made with default settings when it is first opened, and ends with the process. There the
+   * clocks of an environment are the storage's too.
    *
    * @throws IllegalArgumentException if there is no storage of that scheme
    */
   public static Store open(URI where, Environment environment) throws IOException {
-    String scheme = String.valueOf(where.getScheme());
-    if (scheme.equals("file")) {
-      return open(Path.of(where), environment);
-    }
-    if (!scheme.equals("mem")) {
+    return isFile(where)
+        ? open(Path.of(where), environment)
+        : of(NewStore.inMemory(where, environment), environment);
+  }
+
+  private static boolean isFile(URI where) {
+    if (!isStorage(where)) {
       throw new IllegalArgumentException(where + ": expected file:///DIRECTORY or mem:NAME");
     }
-    var layout = new StoreLayout(new Name(where.toString()));
-    MemoryStore storage =
-        IN_MEMORY.computeIfAbsent(
-            where,
-            name -> {
-              long now = environment.time().wallNanos();
-              Id id = Id.random(environment.random());
-              var identity = new StoreIdentity(id, now, StoreSettings.DEFAULT, "");
-              return new MemoryStore(layout, identity, environment.time());
-            });
-    return new Store(
-        new StoreContext(
-            storage,
-            layout,
-            storage.identity(),
-            environment.machine(),
-            environment.time(),
-            environment.random()));
+    return where.getScheme().equals("file");
+  }
+
+  /** Whether there is a storage of that scheme. */
+  public static boolean isStorage(URI where) {
+    return "file".equals(where.getScheme()) || "mem".equals(where.getScheme());
   }
 
   /** A store that was opened in any storage. */
@@ -279,7 +304,7 @@ public final class Store {
 
   private List<LogName> names(Freshness freshness) throws IOException {
     return context.storage().list(context.layout().logs(), freshness).stream()
-        .filter(name -> !Names.isTemporary(name))
+        .filter(name -> !Name.isTemporary(name))
         .flatMap(name -> logName(name).stream())
         .sorted()
         .toList();
@@ -397,7 +422,7 @@ public final class Store {
         // Buckets are made after the identity: it was lost, which must be told.
         || (entries.contains(layout.buckets().last())
             && !context.storage().list(layout.buckets(), Freshness.PERMITTED).stream()
-                .allMatch(Names::isTemporary));
+                .allMatch(Name::isTemporary));
   }
 
   /**
@@ -436,7 +461,7 @@ public final class Store {
   private boolean holdsRecords(LogLayout layout) throws IOException {
     try {
       return !context.storage().list(layout.records(), Freshness.PERMITTED).stream()
-          .allMatch(Names::isTemporary);
+          .allMatch(Name::isTemporary);
     } catch (NoSuchFileException e) {
       return false;
     }

@@ -12,7 +12,7 @@ import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Durability;
-import dev.cinch.bag.model.Names;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
@@ -106,7 +106,7 @@ class FaultLoopTest {
     StoreFs fs = site.view(Rig.BOB);
     List<String> intents =
         fs.list(other.context().layout().intents().path()).stream()
-            .filter(name -> !Names.isTemporary(name))
+            .filter(name -> !Name.isTemporary(name))
             .toList();
     assertEquals(List.of(), intents, "intents left");
   }

@@ -10,6 +10,7 @@ import dev.cinch.bag.fs.ClockedFs;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
@@ -39,6 +40,15 @@ import org.jspecify.annotations.Nullable;
 public final class Cinch {
   /** Longer than any grace period of a test's store. */
   private static final Duration LATER = Duration.ofMinutes(10);
+
+  private static final String[] QUICK = {
+    "--bucket-width=100ms",
+    "--clock-ahead=200ms",
+    "--clock-behind=200ms",
+    "--timestamp-distance=100ms",
+    "--slow-append=100ms",
+    "--grace=500ms"
+  };
 
   private final Map<String, String> env = new HashMap<>();
   private boolean terminal;
@@ -76,7 +86,11 @@ public final class Cinch {
   }
 
   public static Cinch on(Path store) {
-    return new Cinch().with("CINCH_STORE", store.toString());
+    return on(Name.of(store));
+  }
+
+  public static Cinch on(Name store) {
+    return new Cinch().with("CINCH_STORE", store.text());
   }
 
   @CanIgnoreReturnValue
@@ -208,23 +222,26 @@ public final class Cinch {
   /** Makes a store with these options of init. */
   public static Path store(Path parent, String... options) {
     Path store = parent.resolve("store");
+    make(Name.of(store), options);
+    return store;
+  }
+
+  private static void make(Name store, String... options) {
     var args = new ArrayList<>(List.of("init"));
     args.addAll(List.of(options));
-    args.add(store.toString());
+    args.add(store.text());
     new Cinch().run(args.toArray(String[]::new)).ended(0);
-    return store;
+  }
+
+  /** Makes a store, whose buckets can be closed soon if that is asked for, and works on it. */
+  static Cinch onNew(Name store, boolean quick, String... options) {
+    make(store, quick ? QUICK : options);
+    return on(store);
   }
 
   /** Makes a store whose buckets can be closed soon. */
   public static Path quickStore(Path parent) {
-    return store(
-        parent,
-        "--bucket-width=100ms",
-        "--clock-ahead=200ms",
-        "--clock-behind=200ms",
-        "--timestamp-distance=100ms",
-        "--slow-append=100ms",
-        "--grace=500ms");
+    return store(parent, QUICK);
   }
 
   /** The log as processes meet it whose clocks, and the filesystem's, are off by so much. */
@@ -232,7 +249,7 @@ public final class Cinch {
     var time = new SystemTime(offset.toNanos());
     var fs = new ClockedFs(new PosixFs(null, null), time);
     var environment = new Store.Environment(fs, MachineNames.ofHost(), time, new SecureRandom());
-    return Store.open(Path.of(env.getOrDefault("CINCH_STORE", "")), environment)
+    return Store.open(new Name(env.getOrDefault("CINCH_STORE", "")), environment)
         .createLog(new LogName(log));
   }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import dev.cinch.bag.model.Name;
 import java.io.IOException;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
@@ -19,6 +20,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -53,13 +55,33 @@ final class Transcript implements AutoCloseable {
   private static final String ANY_LINES = "…";
 
   private final Path temp;
+  private final Name store;
   private final Map<String, String> kept = new HashMap<>();
   private Cinch cinch = new Cinch();
   private Cinch.Ran ran = new Cinch.Ran(0, new byte[0], "");
   private @org.jspecify.annotations.Nullable Served served;
 
   /** A case: its name, where it begins in its file, and its lines. */
-  record Case(String name, int line, List<String> lines) {}
+  record Case(String name, int line, List<String> lines) {
+    private static final Set<String> IN_ANY_STORAGE =
+        Set.of("store", "quick", "settle", "settled", "overdue", "lacks", "terminal", "with");
+
+    /** Whether all of it can be done to a store that is no directory. */
+    boolean isForAnyStorage() {
+      return lines.stream().anyMatch(line -> line.startsWith("% store") || line.equals("% quick"))
+          && lines.stream()
+              .filter(line -> line.startsWith("% "))
+              .allMatch(line -> IN_ANY_STORAGE.contains(line.split(" ")[1]))
+          && lines.stream().noneMatch(line -> line.contains("$T/store"));
+    }
+
+    /** The commands that it runs, but for those that are only tried with wrong options. */
+    Stream<String> commands() {
+      return lines.stream()
+          .filter(line -> line.matches("(\\$|\\|) \\w.*"))
+          .map(line -> line.split(" ")[1]);
+    }
+  }
 
   /** Those of a file, each behind a line {@code == name}. */
   static List<Case> read(Path file) throws IOException {
@@ -75,8 +97,12 @@ final class Transcript implements AutoCloseable {
     return all;
   }
 
-  Transcript(Path temp) {
+  /**
+   * @param scheme what the store's name begins with: {@code mem:}, or nothing for a directory
+   */
+  Transcript(Path temp, String scheme) {
     this.temp = temp;
+    this.store = new Name(scheme + temp.resolve("store"));
   }
 
   @Override
@@ -148,7 +174,7 @@ final class Transcript implements AutoCloseable {
         pattern.append(text.equals(ANY_LINES) ? "(?:.*\n)*?" : pattern(text, names) + "\n");
       }
     }
-    String shown = said.replace(temp.toString(), "$T");
+    String shown = said.replace("mem:" + temp, "$T").replace(temp.toString(), "$T");
     shown += shown.isEmpty() || shown.endsWith("\n") ? "" : "\n"; // a question has none
     Matcher matcher = Pattern.compile(pattern.toString()).matcher(shown);
     if (!matcher.matches()) {
@@ -234,8 +260,8 @@ final class Transcript implements AutoCloseable {
     String first = options.length > 0 ? options[0] : "";
     String text = options.length > 1 ? options[1] : "";
     switch (words.get(0)) {
-      case "store" -> cinch = Cinch.on(Cinch.store(temp, options)); // in $T/store
-      case "quick" -> cinch = Cinch.on(Cinch.quickStore(temp)); // whose buckets are closed soon
+      case "store" -> cinch = Cinch.onNew(store, false, options); // in $T/store
+      case "quick" -> cinch = Cinch.onNew(store, true); // whose buckets are closed soon
       case "served" -> { // another quick one, with a lease server
         served = new Served(temp);
         cinch = served.cinch;

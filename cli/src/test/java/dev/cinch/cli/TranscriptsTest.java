@@ -1,10 +1,14 @@
 package dev.cinch.cli;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.DynamicContainer;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
@@ -16,26 +20,45 @@ import org.junit.jupiter.api.io.TempDir;
 class TranscriptsTest {
   private static final Path ALL = Path.of("src/test/resources/dev/cinch/cli/transcripts");
 
+  /** The commands that open a store, but for those on its files. */
+  private static final Set<String> IN_ANY_STORAGE =
+      Set.of(
+          "append", "audit", "cat", "close", "expire", "gc", "log", "logs", "names", "status",
+          "verify", "view");
+
   @TempDir Path temp;
 
   @TestFactory
   List<DynamicContainer> transcripts() throws IOException {
     var files = new ArrayList<DynamicContainer>();
+    var inMemory = new TreeSet<String>();
     try (var names = Files.list(ALL)) {
       for (Path file : names.sorted().toList()) {
         var cases = new ArrayList<DynamicTest>();
         for (Transcript.Case one : Transcript.read(file)) {
-          cases.add(DynamicTest.dynamicTest(one.name(), () -> run(file, one)));
+          cases.add(DynamicTest.dynamicTest(one.name(), () -> run(file, one, "")));
+          if (one.isForAnyStorage()) {
+            cases.add(DynamicTest.dynamicTest("mem: " + one.name(), () -> run(file, one, "mem:")));
+            inMemory.addAll(one.commands().toList());
+          }
         }
         files.add(DynamicContainer.dynamicContainer(file.getFileName().toString(), cases));
       }
     }
+    assertEquals(Set.of(), difference(IN_ANY_STORAGE, inMemory), "not tried in memory");
     return files;
   }
 
-  private void run(Path file, Transcript.Case one) throws Exception {
-    Path own = Files.createDirectory(temp.resolve(file.getFileName() + "-" + one.line()));
-    try (var transcript = new Transcript(own)) {
+  private static Set<String> difference(Set<String> all, Set<String> without) {
+    var rest = new TreeSet<>(all);
+    rest.removeAll(without);
+    return rest;
+  }
+
+  private void run(Path file, Transcript.Case one, String scheme) throws Exception {
+    String name = file.getFileName() + "-" + one.line() + scheme.replace(':', '-');
+    Path own = Files.createDirectory(temp.resolve(name));
+    try (var transcript = new Transcript(own, scheme)) {
       transcript.run(one);
     }
   }

@@ -232,7 +232,7 @@ class EditedSegmentTest {
 
   private void readersTell(Path file) throws Exception {
     DamagedException e = assertThrows(DamagedException.class, this::settled);
-    assertEquals(file, e.path());
+    assertEquals(Name.of(file), e.path());
     assertEquals(List.of(file), audited());
     Python.Run run = Python.read(temp, store, "jobs");
     assertEquals(1, run.exit(), run.err());
@@ -281,7 +281,7 @@ class EditedSegmentTest {
       s.clock.sleepNanos(7_200_000_000_000L);
       DamagedException e =
           assertThrows(DamagedException.class, () -> new Retention(log, Duration.ofHours(1)).run());
-      assertEquals(segment(3), e.path());
+      assertEquals(Name.of(segment(3)), e.path());
       put(segment(3), good);
     }
   }

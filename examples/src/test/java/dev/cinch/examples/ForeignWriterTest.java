@@ -182,7 +182,7 @@ class ForeignWriterTest {
               () ->
                   log.reader()
                       .settled(Long.MIN_VALUE, Long.MAX_VALUE, true, sink, (m, f, why) -> {}));
-      assertEquals(file, damage.path());
+      assertEquals(Name.of(file), damage.path());
       assertEquals(begin, damage.offset());
       assertEquals(expected, given);
       assertTrue(verify().stream().anyMatch(f -> f.severity() == Finding.Severity.DAMAGE));

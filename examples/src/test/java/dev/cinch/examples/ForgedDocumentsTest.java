@@ -102,7 +102,7 @@ class ForgedDocumentsTest {
             () ->
                 log.reader()
                     .settled(Long.MIN_VALUE, Long.MAX_VALUE, true, m -> true, (m, f, why) -> {}));
-    assertEquals(file, e.path());
+    assertEquals(Name.of(file), e.path());
     toldByCheckers(file);
   }
 

@@ -4,7 +4,6 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.InWords;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import java.io.IOException;
 
 /**
@@ -40,7 +39,7 @@ public record Finding(Severity severity, Name path, long offset, String expected
         path,
         0,
         "nothing else",
-        Names.isTemporary(name)
+        Name.isTemporary(name)
             ? "a temporary entry that a crash left"
             : LogLayout.isHeldOpen(name)
                 ? "a removed file that a process had open"

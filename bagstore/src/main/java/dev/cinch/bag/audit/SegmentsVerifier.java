@@ -12,7 +12,6 @@ import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
@@ -102,7 +101,7 @@ final class SegmentsVerifier {
     List<String> names = list(log.layout().segments(), freshness);
     if (tell) {
       for (String name : names) {
-        if (Numbered.parse(name).isEmpty() && !Names.isTemporary(name)) {
+        if (Numbered.parse(name).isEmpty() && !Name.isTemporary(name)) {
           tally.found(Finding.foreign(log.layout().segments().resolve(name)));
         }
       }

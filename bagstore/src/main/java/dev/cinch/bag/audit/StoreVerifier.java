@@ -12,7 +12,6 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.read.ExpiredException;
 import dev.cinch.bag.read.LogReader;
@@ -68,9 +67,16 @@ public final class StoreVerifier {
   @CanIgnoreReturnValue
   public static VerifySummary verify(
       Path root, Store.Environment environment, VerifyListener listener) throws IOException {
+    return verify(Name.of(root), environment, listener);
+  }
+
+  /** As {@link #verify(Path, Store.Environment, VerifyListener)}, in any storage. */
+  @CanIgnoreReturnValue
+  public static VerifySummary verify(
+      Name where, Store.Environment environment, VerifyListener listener) throws IOException {
     var tally = new Tally(listener);
     try {
-      new StoreVerifier(Store.open(root, environment), tally).verify();
+      new StoreVerifier(Store.open(where, environment), tally).verify();
     } catch (DamagedException e) {
       tally.found(Finding.of(e)); // without store.json nothing else can be judged
     }
@@ -124,7 +130,7 @@ public final class StoreVerifier {
     Name directory = context.layout().revocations();
     if (list(context.layout().service()).contains(directory.last())) {
       list(directory).stream()
-          .filter(name -> !StoreLayout.isRevocation(name) && !Names.isTemporary(name))
+          .filter(name -> !StoreLayout.isRevocation(name) && !Name.isTemporary(name))
           .forEach(name -> tally.foreign(directory.resolve(name)));
       List<Revocation> unused = StoreRevocations.all(context, e -> tally.found(Finding.of(e)));
     }
@@ -159,7 +165,7 @@ public final class StoreVerifier {
       if (unsigned.contains(path)) {
         tally.found(
             Finding.note(path, 0, "what a key of the store signed", "what counts for nothing"));
-      } else if (!Names.isTemporary(name)) {
+      } else if (!Name.isTemporary(name)) {
         tally.file(context, path);
       }
     }

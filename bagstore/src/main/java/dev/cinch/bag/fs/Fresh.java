@@ -3,7 +3,6 @@ package dev.cinch.bag.fs;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.InWords;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -55,7 +54,7 @@ public final class Fresh {
 
   /** A name that nobody else uses, for a temporary file or directory. */
   public Path temporary(Path directory) {
-    return directory.resolve(Names.TEMPORARY_PREFIX + Id.random(random));
+    return directory.resolve(Name.TEMPORARY_PREFIX + Id.random(random));
   }
 
   /**

@@ -4,7 +4,6 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.lease.Id;
 import java.util.Collection;
 import java.util.List;
@@ -146,7 +145,7 @@ public record LogLayout(Name root, LogName name) {
   }
 
   public static boolean isDataFile(String name) {
-    return name.endsWith(DATA_SUFFIX) && !Names.isTemporary(name);
+    return name.endsWith(DATA_SUFFIX) && !Name.isTemporary(name);
   }
 
   /**

@@ -2,7 +2,6 @@ package dev.cinch.bag.layout;
 
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.ShardMap;
 import java.nio.file.Path;
@@ -136,7 +135,7 @@ public record StoreLayout(Name root) {
 
   /** Whether something in {@link #ends} is an end, or what was left of making one. */
   public static boolean isEnd(String name) {
-    return END.matcher(name).matches() || name.startsWith(Names.TEMPORARY_PREFIX);
+    return END.matcher(name).matches() || name.startsWith(Name.TEMPORARY_PREFIX);
   }
 
   /** Revocations of leases (rule L15). Made with the first one. */

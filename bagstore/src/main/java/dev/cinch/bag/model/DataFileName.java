@@ -18,7 +18,7 @@ public record DataFileName(MachineName machine, Id incarnation) {
   /** The parts of a name; empty for a name of another kind. */
   public static Optional<DataFileName> parse(String name) {
     Matcher m = SHAPE.matcher(name);
-    if (!m.matches() || Names.isTemporary(name)) {
+    if (!m.matches() || Name.isTemporary(name)) {
       return Optional.empty();
     }
     return Optional.of(new DataFileName(new MachineName(m.group(1)), Id.parse(m.group(2))));

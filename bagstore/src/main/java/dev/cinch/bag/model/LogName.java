@@ -14,7 +14,7 @@ public record LogName(String value) implements Comparable<LogName> {
    * @throws IllegalArgumentException if it is no log name; the message is for the user
    */
   public LogName {
-    Names.check("log name", value, ALLOWED);
+    Name.check("log name", value, ALLOWED);
   }
 
   // Written out: what a record brings is put together at run time, which takes some 15 ms once.

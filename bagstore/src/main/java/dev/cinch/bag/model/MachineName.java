@@ -16,7 +16,7 @@ public record MachineName(String value) {
    * @throws IllegalArgumentException if it is no machine name; the message is for the user
    */
   public MachineName {
-    Names.check("machine name", value, ALLOWED);
+    Name.check("machine name", value, ALLOWED);
   }
 
   /**

@@ -2,7 +2,6 @@ package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
 import dev.cinch.bag.registry.ServiceNames.WordsName;
 import dev.cinch.bag.storage.LogStorage.Freshness;
@@ -104,7 +103,7 @@ public final class StoreCeilings {
     statements.look();
     var strays = new ArrayList<Name>();
     for (String name : store.storage().list(place, Freshness.PERMITTED)) {
-      if (!Names.isTemporary(name) && !names.counts(name) && !words.counts(name)) {
+      if (!Name.isTemporary(name) && !names.counts(name) && !words.counts(name)) {
         strays.add(place.resolve(name));
       }
     }

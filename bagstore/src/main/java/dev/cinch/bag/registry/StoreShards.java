@@ -6,7 +6,6 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.bag.registry.ServiceNames.ServerEntry;
 import dev.cinch.bag.registry.ServiceNames.ShardEntry;
 import dev.cinch.bag.registry.ServiceNames.SignedName;
@@ -303,7 +302,7 @@ public final class StoreShards {
   public List<Name> strays() throws IOException {
     var strays = new ArrayList<Name>();
     for (String name : names) {
-      if (!Names.isTemporary(name) && !counts(name)) {
+      if (!Name.isTemporary(name) && !counts(name)) {
         strays.add(place.resolve(name));
       }
     }

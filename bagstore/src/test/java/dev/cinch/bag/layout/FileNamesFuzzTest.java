@@ -8,7 +8,6 @@ import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.fuzz.Hostile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -34,7 +33,7 @@ final class FileNamesFuzzTest {
         .ifPresent(
             name -> {
               assertEquals(text, name.toString());
-              assertTrue(LogLayout.isDataFile(text) || Names.isTemporary(text), text);
+              assertTrue(LogLayout.isDataFile(text) || Name.isTemporary(text), text);
             });
     Hostile.parse(n, () -> LogLayout.intentReach(text))
         .orElseThrow()

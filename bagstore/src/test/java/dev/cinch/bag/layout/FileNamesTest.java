@@ -36,7 +36,7 @@ class FileNamesTest {
     Path layout = BAGSTORE.resolve("dev/cinch/bag/layout");
     Set<String> names = new HashSet<>();
     List<Path> here = new ArrayList<>(sources(layout));
-    here.add(BAGSTORE.resolve("dev/cinch/bag/model/Names.java")); // what no name may begin with
+    here.add(BAGSTORE.resolve("dev/cinch/bag/model/Name.java")); // what no name may begin with
     here.add(BAGSTORE.resolve("dev/cinch/bag/model/DataFileName.java"));
     for (Path source : here) {
       NAME.matcher(Files.readString(source)).results().forEach(m -> names.add(m.group(1)));

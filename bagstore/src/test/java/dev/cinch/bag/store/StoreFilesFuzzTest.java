@@ -13,7 +13,6 @@ import dev.cinch.bag.format.NewerFormatException;
 import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.fuzz.Hostile;
 import dev.cinch.lease.witness.SigningKey;
@@ -86,7 +85,7 @@ final class StoreFilesFuzzTest {
       if (name.isEmpty() || name.contains("/") || name.contains("\0") || name.startsWith(".")) {
         continue;
       }
-      if (Names.isTemporary(name)) {
+      if (Name.isTemporary(name)) {
         continue; // a fuzzer learns the one that this store's seeded generator draws next
       }
       byte[] content = line.substring(blank + 1).getBytes(StandardCharsets.ISO_8859_1);

@@ -1,13 +1,16 @@
 package dev.cinch.cli.base;
 
+import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.access.Permission;
 import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.time.SystemTime;
+import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -43,6 +46,7 @@ public final class Converters {
     line.registerConverter(int.class, of(Converters::count));
     line.registerConverter(Integer.class, of(Converters::count));
     line.registerConverter(Path.class, of(Converters::path));
+    line.registerConverter(Name.class, of(Converters::store));
     line.registerConverter(ServerAddresses.class, of(ServerAddresses::parse));
   }
 
@@ -67,6 +71,18 @@ public final class Converters {
       return Instant.ofEpochSecond(Math.floorDiv(nanos, NANOS), Math.floorMod(nanos, NANOS))
           .toString();
     }
+  }
+
+  /** Of a store: a directory, or the URI of another storage that there is. */
+  static Name store(String text) {
+    var name = new Name(text);
+    if (name.isDirectory()) {
+      return Name.of(path(text));
+    }
+    if (!Store.isStorage(URI.create(text))) {
+      throw new IllegalArgumentException(text + ": expected a directory");
+    }
+    return name;
   }
 
   /** Reads {@code 500ms}, {@code 10s}, {@code 1h30m}, {@code -3m} and the like. */

@@ -7,7 +7,7 @@ import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.InWords;
-import dev.cinch.bag.model.Names;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.session.SessionRefusedException;
 import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.store.KeyRefusedException;
@@ -115,7 +115,7 @@ public record Failure(int code, String line) {
     Path directory = file.getParent();
     if (name == null
         || directory == null
-        || !Names.isTemporary(name.toString()) && !isToBeMade(file, directory)) {
+        || !Name.isTemporary(name.toString()) && !isToBeMade(file, directory)) {
       return InWords.line(e) + attributes(file).map(a -> "; it is " + owner(a)).orElse("");
     }
     return directory

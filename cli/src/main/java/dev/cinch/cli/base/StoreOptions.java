@@ -2,6 +2,7 @@ package dev.cinch.cli.base;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
@@ -18,7 +19,7 @@ public final class StoreOptions {
       required = true,
       paramLabel = "DIR",
       description = "The store's directory (or set CINCH_STORE).")
-  public Path store;
+  public Name store;
 
   @Option(
       names = "--machine",

@@ -10,6 +10,7 @@ import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.HangWatch;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
+import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.cli.base.WatchedFs;
@@ -44,7 +45,10 @@ public final class DoctorCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    Path root = store.store;
+    if (!store.store.isDirectory()) {
+      throw new Misuse("doctor looks at a directory; " + store.store + " is none");
+    }
+    Path root = store.store.path();
     // Files.isDirectory would answer no, too, where the way there is barred or the server forgot.
     if (!Files.readAttributes(root, BasicFileAttributes.class).isDirectory()) {
       throw new NotDirectoryException(root.toString());

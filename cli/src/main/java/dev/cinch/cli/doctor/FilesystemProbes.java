@@ -4,7 +4,7 @@ import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.model.Names;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.lease.time.TimeSource;
@@ -84,7 +84,7 @@ final class FilesystemProbes {
   }
 
   private Path file(String name) {
-    return place.resolve(Names.TEMPORARY_PREFIX + name);
+    return place.resolve(Name.TEMPORARY_PREFIX + name);
   }
 
   private void modes() throws IOException {

@@ -2,6 +2,7 @@ package dev.cinch.cli.store;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.HangWatch;
@@ -52,10 +53,10 @@ public final class InitCommand implements Callable<Integer> {
       arity = "0..1",
       paramLabel = "DIR",
       description = "Where to make it; the value of --store if it is left out.")
-  @Nullable Path directory;
+  @Nullable Name directory;
 
   @Option(names = "--store", paramLabel = "DIR", description = "The same (or set CINCH_STORE).")
-  @Nullable Path store;
+  @Nullable Name store;
 
   @Option(names = "--machine", paramLabel = "NAME", hidden = true)
   @Nullable MachineName machine;
@@ -187,13 +188,16 @@ public final class InitCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    Path root = directory != null ? directory : store;
+    Name root = directory != null ? directory : store;
     if (root == null) {
       throw new Misuse("name the directory: cinch init DIR");
     }
     boolean named = spec.commandLine().getParseResult().hasMatchedOption("--store");
     if (named && !root.equals(store)) {
       throw new Misuse("two directories: " + root + ", and --store " + store);
+    }
+    if (owner != null && !root.isDirectory()) {
+      throw new Misuse("--owner is of a directory; " + root + " is none");
     }
     var settings =
         new StoreSettings(

@@ -49,16 +49,17 @@ final class MemoryLog implements LogStorage {
   }
 
   @Override
-  public synchronized Entered enter(Bucket bucket, DataFileName file, Durability durability)
-      throws IOException {
-    if (isSealed(bucket)) {
-      throw new BucketSealedException();
+  public Entered enter(Bucket bucket, DataFileName file, Durability durability) throws IOException {
+    synchronized (store.monitor()) {
+      if (isSealed(bucket)) {
+        throw new BucketSealedException();
+      }
+      Document made = store.make(path(bucket, file), new byte[0]);
+      if (made == null) {
+        throw new FileAlreadyExistsException(file.toString());
+      }
+      return new Writing(bucket, path(bucket, file), made);
     }
-    Document made = store.make(path(bucket, file), new byte[0]);
-    if (made == null) {
-      throw new FileAlreadyExistsException(file.toString());
-    }
-    return new Writing(bucket, path(bucket, file), made);
   }
 
   private final class Writing implements Entered {
@@ -74,7 +75,7 @@ final class MemoryLog implements LogStorage {
 
     @Override
     public void append(ByteBuffer[] frame) {
-      synchronized (MemoryLog.this) {
+      synchronized (store.monitor()) {
         for (ByteBuffer part : frame) {
           file.append(part);
         }
@@ -88,7 +89,7 @@ final class MemoryLog implements LogStorage {
 
     @Override
     public Mark look() {
-      synchronized (MemoryLog.this) {
+      synchronized (store.monitor()) {
         return !isSealed(bucket) && store.is(name, file) ? Mark.OPEN : Mark.SEALED;
       }
     }
@@ -108,12 +109,14 @@ final class MemoryLog implements LogStorage {
   }
 
   @Override
-  public synchronized Closing seal(Bucket bucket) throws IOException {
-    if (store.names(layout.bucket(bucket)).isEmpty()) {
-      throw new NoSuchFileException(bucket.toString());
+  public Closing seal(Bucket bucket) throws IOException {
+    synchronized (store.monitor()) {
+      if (store.names(layout.bucket(bucket)).isEmpty()) {
+        throw new NoSuchFileException(bucket.toString());
+      }
+      Document unusedMark = store.make(mark(bucket), MARK);
+      return new Closure(bucket);
     }
-    Document unusedMark = store.make(mark(bucket), MARK);
-    return new Closure(bucket);
   }
 
   private final class Closure implements Closing {

@@ -16,9 +16,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.NoSuchFileException;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -32,17 +30,27 @@ import org.jspecify.annotations.Nullable;
 public final class MemoryStore implements StoreStorage {
   private final StoreIdentity identity;
   private final TimeSource time;
-  private final NavigableMap<Name, Document> documents = new ConcurrentSkipListMap<>();
-  private final Map<Id, MemoryLog> logs = new HashMap<>();
+  private final NavigableMap<Name, Document> documents;
 
   /**
    * @param layout names everything
    * @param time whose wall clock is the storage's
    */
   public MemoryStore(StoreLayout layout, StoreIdentity identity, TimeSource time) {
+    this(identity, time, new ConcurrentSkipListMap<>());
+    Document unused = make(layout.settings(), identity.encode());
+  }
+
+  private MemoryStore(
+      StoreIdentity identity, TimeSource time, NavigableMap<Name, Document> documents) {
     this.identity = identity;
     this.time = time;
-    Document unused = make(layout.settings(), identity.encode());
+    this.documents = documents;
+  }
+
+  /** The same store, whose clock is this one for those who ask this object. */
+  public MemoryStore at(TimeSource other) {
+    return new MemoryStore(identity, other, documents);
   }
 
   /** A document, or a data file, which grows. Thread-safe. */
@@ -102,6 +110,11 @@ public final class MemoryStore implements StoreStorage {
     return found;
   }
 
+  /** Who holds it sees no append half-done, and no mark come. */
+  Object monitor() {
+    return documents;
+  }
+
   boolean is(Name name, Document document) {
     return documents.get(name) == document;
   }
@@ -116,9 +129,7 @@ public final class MemoryStore implements StoreStorage {
 
   @Override
   public LogStorage log(LogLayout layout, Id id) {
-    synchronized (logs) {
-      return logs.computeIfAbsent(id, i -> new MemoryLog(this, layout));
-    }
+    return new MemoryLog(this, layout);
   }
 
   @Override

@@ -7,7 +7,6 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Names;
 import dev.cinch.bag.storage.Closing;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -119,7 +118,7 @@ final class PosixClosing implements Closing {
   @Override
   public void finish() {
     for (String name : names) {
-      if (Names.isTemporary(name)) {
+      if (Name.isTemporary(name)) {
         store.removeQuietly(place.resolve(name));
       }
     }
