@@ -52,6 +52,9 @@ public final class ArchivedClasses {
     Path archive = built.resolve("classes.jsa");
     var command = new ArrayList<>(List.of(java(), "-Xmx128m"));
     command.addAll(List.of("-Xlog:disable", "-Xlog:all=error:stderr"));
+    // As the launcher has it for what does not run for long.
+    command.addAll(List.of("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0"));
+    command.addAll(List.of("-XX:CompileThresholdScaling=5", "-XX:-UsePerfData"));
     if (Files.exists(archive)) {
       command.add("-XX:SharedArchiveFile=" + archive);
     }

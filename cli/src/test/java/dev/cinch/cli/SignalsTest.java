@@ -16,7 +16,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Real processes that are told to end, in the middle of their work. */
+/**
+ * Commands that are told to end, in the middle of their work. How a process hears a signal is
+ * tested once for each that does something about it.
+ */
 @Timeout(600)
 public class SignalsTest {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -24,17 +27,25 @@ public class SignalsTest {
 
   @TempDir Path temp;
 
-  private Forked append(Path store, String... options) throws Exception {
+  private static String[] words(Path store, String... options) {
     var args = new java.util.ArrayList<>(List.of("append", "--log=jobs", "--store=" + store));
     args.addAll(List.of(options));
     Cinch.on(store).run("log", "create", "jobs").ended(0); // or that it was made would be told
-    return new Forked(args.toArray(String[]::new));
+    return args.toArray(String[]::new);
+  }
+
+  private static Forked append(Path store, String... options) throws IOException {
+    return new Forked(words(store, options));
+  }
+
+  private static Forked appendHere(Path store, String... options) throws IOException {
+    return Forked.here(words(store, options));
   }
 
   @Test
   void sigtermFinishesWhatWasTakenAndGivesTheLeasesBack() throws Exception {
     try (var served = new Served(temp);
-        Forked append = append(served.store, LEASE, "--server=" + served.uri(), "--json")) {
+        Forked append = appendHere(served.store, LEASE, "--server=" + served.uri(), "--json")) {
       append.type("one\ntw");
       JsonNode receipt = JSON.readTree(append.line());
       assertEquals("COMMITTED", receipt.get("state").textValue());
@@ -81,7 +92,7 @@ public class SignalsTest {
       cinch.run("lease", "acquire", "--holder=me", "jobs/1").ended(0);
       String uri = "--server=" + served.uri();
       try (Forked people = new Forked("lease", "watch", uri, "jobs/", "other");
-          Forked programs = new Forked("lease", "watch", uri, "--json")) {
+          Forked programs = Forked.endless("lease", "watch", uri, "--json")) {
         assertEquals("jobs/1 held by me", people.line());
         JsonNode held = JSON.readTree(programs.line());
         assertEquals("held", held.get("event").textValue());
@@ -144,7 +155,8 @@ public class SignalsTest {
     try (var served = new Served(temp)) {
       served.cinch.run("lease", "acquire", "--for=60s", "jobs/1").ended(0);
       served.awaitAcquires(1);
-      try (Forked append = append(served.store, LEASE, "--server=" + served.uri(), "--wait=1h")) {
+      String server = "--server=" + served.uri();
+      try (Forked append = appendHere(served.store, LEASE, server, "--wait=1h")) {
         append.type("never\n");
         served.awaitAcquires(2); // it tries again
         append.signal("TERM");
@@ -155,21 +167,20 @@ public class SignalsTest {
     }
   }
 
-  /** A lease that outlasts the test, however slow it is. */
-  @Test
-  void afterSigkillTheLeaseIsHeldOn() throws Exception {
-    try (var served = new Served(temp)) {
-      killedInTheMiddle(served, "--lease-for=60s");
-      served.cinch.feed("c\n", "append", "--log=jobs", LEASE).failed(3, "jobs/1 is held by \"");
-    }
-  }
-
   /** A short lease, which may be lost and taken anew before the kill where the machine is slow. */
   @Test
   void afterSigkillReceiptsAreTrueAndTheNextHolderFences() throws Exception {
     try (var served = new Served(temp)) {
       Cinch cinch = served.cinch;
-      killedInTheMiddle(served, "--lease-for=2s", "--wait=1h");
+      String server = "--server=" + served.uri();
+      try (Forked append =
+          append(served.store, LEASE, server, "--json", "--lease-for=2s", "--wait=1h")) {
+        append.type("a\nb\n");
+        append.line();
+        append.line();
+        append.signal("KILL");
+        append.ended(137);
+      }
       cinch.feed("c\n", "append", "--log=jobs", LEASE, "--wait=1h").ended(0);
       JsonNode last =
           JSON.readTree(cinch.run("lease", "show", "--json", "jobs/1").ended(0).out())
@@ -181,18 +192,6 @@ public class SignalsTest {
       assertTrue(
           audited.matches("(?s).* [1-9][0-9]* handovers, [1-9][0-9]* fences; 0 violations.*"),
           audited);
-    }
-  }
-
-  private void killedInTheMiddle(Served served, String... options) throws Exception {
-    var args = new java.util.ArrayList<>(List.of(LEASE, "--server=" + served.uri(), "--json"));
-    args.addAll(List.of(options));
-    try (Forked append = append(served.store, args.toArray(String[]::new))) {
-      append.type("a\nb\n");
-      append.line();
-      append.line();
-      append.signal("KILL");
-      append.ended(137);
     }
   }
 

@@ -293,16 +293,20 @@ final class Transcript implements AutoCloseable {
         bytes[Math.toIntExact((long) bytes.length * Long.parseLong(text) / 100)] ^= 1;
         Files.write(file, bytes);
       }
+      case "cut" -> { // to so many hundredths
+        Path file = file(first);
+        byte[] bytes = bytes(file);
+        Files.write(file, Arrays.copyOf(bytes, bytes.length * Integer.parseInt(text) / 100));
+      }
       case "mkdir" -> Files.createDirectories(file(first));
       case "move" -> Files.move(file(first), file(text));
-      case "copy" -> Files.copy(file(first), file(text));
-      case "remove" -> { // a directory
-        try (Stream<Path> all = Files.walk(file(first))) {
-          for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
-            Files.delete(path);
-          }
-        }
+      case "copy" -> { // with all that is below, in place of what is there
+        Path to = temp.resolve(text);
+        remove(to);
+        String[] copy = {"cp", "-a", file(first).toString(), to.toString()};
+        assertEquals(0, new ProcessBuilder(copy).inheritIO().start().waitFor());
       }
+      case "remove" -> remove(file(first)); // a directory
       case "delete" -> Files.delete(file(first));
       case "there" -> Arrays.stream(options).forEach(o -> assertTrue(is(o), o));
       case "missing" -> Arrays.stream(options).forEach(o -> assertTrue(!is(o), o));
@@ -323,6 +327,18 @@ final class Transcript implements AutoCloseable {
       case "same" -> assertEquals(-1, Files.mismatch(file(first), file(text)));
       case "has" -> assertTrue(Files.readString(file(first)).contains(text), text);
       default -> fail("unknown");
+    }
+  }
+
+  private static void remove(Path top) throws IOException {
+    if (Files.notExists(top)) {
+      return;
+    }
+    try (Stream<Path> all = Files.walk(top)) {
+      for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
+        boolean unused = path.resolveSibling(".").toFile().setWritable(true); // a closed bucket's
+        Files.delete(path);
+      }
     }
   }
 

@@ -150,41 +150,33 @@ class CellServeTest {
     return Cinch.on(store).with("CINCH_SERVER", CellFile.read(file).httpAddresses());
   }
 
+  /**
+   * Rule F3: whether the servers are asked or the nodes themselves, as with --cell, which tells no
+   * ports of servers.
+   */
   @Test
-  void f3_whatTheCellGrantedAMajoritySignedAndOneNodeLessIsNoTrouble() throws Exception {
+  void l17_oneNodeLessIsNoTroubleForClientsOfEitherKind() throws Exception {
     serveTheLastApart();
-    Cinch cinch = clients();
-    cinch.run("log", "create", "jobs").ended(0);
-    cinch.feed("a\n", "append", "--log=jobs", "--lease=one").ended(0);
-    nodes.get(2).close();
-    cinch.feed("b\n", "append", "--log=jobs", "--lease=one").ended(0);
-    cinch.settle("jobs");
-    assertEquals("a\nb\n", cinch.run("cat", "--log=jobs").ended(0).out());
-    cinch.run("audit").ended(0);
-    cinch.run("verify").ended(0);
-  }
-
-  /** No server is asked: its ports are not even told. */
-  @Test
-  void l17_clientsTakeLeasesFromTheNodesThemselves() throws Exception {
-    serveTheLastApart();
+    Cinch asking = clients();
     Cinch cinch = Cinch.on(store);
     String cell = "--cell=" + file;
     cinch.run("log", "create", "jobs").ended(0);
-    cinch.feed("a\n", "append", "--log=jobs", "--lease=one", cell).ended(0);
-    nodes.get(2).close();
+    asking.feed("a\n", "append", "--log=jobs", "--lease=one").ended(0);
     cinch.feed("b\n", "append", "--log=jobs", "--lease=one", cell).ended(0);
+    nodes.get(2).close();
+    asking.feed("c\n", "append", "--log=jobs", "--lease=one").ended(0);
+    cinch.feed("d\n", "append", "--log=jobs", "--lease=one", cell).ended(0);
     String grant = cinch.run("lease", "acquire", "one", cell).ended(0).out();
-    cinch.feed("c\n", "append", "--log=jobs", "--lease=one", cell).failed(3, "one is held");
+    cinch.feed("e\n", "append", "--log=jobs", "--lease=one", cell).failed(3, "one is held");
     cinch
-        .feed("c\n", "append", "--log=jobs", "--lease=one", "--server=" + http(1))
+        .feed("e\n", "append", "--log=jobs", "--lease=one", "--server=" + http(1))
         .failed(3, "one is held");
     cinch.feed(grant, "lease", "renew", "--grant-file=-", cell).ended(0);
     assertTrue(cinch.run("lease", "show", "one", cell).ended(0).out().contains("HELD"));
     cinch.feed(grant, "lease", "release", "--grant-file=-", cell).ended(0);
-    cinch.feed("c\n", "append", "--log=jobs", "--lease=one", "--server=" + http(1)).ended(0);
+    cinch.feed("e\n", "append", "--log=jobs", "--lease=one", "--server=" + http(1)).ended(0);
     cinch.settle("jobs");
-    assertEquals("a\nb\nc\n", cinch.run("cat", "--log=jobs").ended(0).out());
+    assertEquals("a\nb\nc\nd\ne\n", cinch.run("cat", "--log=jobs").ended(0).out());
     cinch.run("audit").ended(0);
     cinch.run("verify").ended(0);
   }

@@ -15,6 +15,7 @@ import dev.cinch.cli.serve.RestartTest;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,10 +25,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Commands under leases, and what they append, in processes of their own. */
+@Execution(ExecutionMode.CONCURRENT) // most wait for a lease to run out, or for processes
 @Timeout(600)
 @SuppressWarnings("NullAway.Init")
 class LeaseRunTest {
@@ -74,9 +78,10 @@ class LeaseRunTest {
 
   @Test
   void theStatusOfTheCommandPassesThrough() throws Exception {
-    try (Forked zero = run("echo $CINCH_FENCE; cinch lease show --json jobs/1")) {
-      String fence = zero.line();
-      JsonNode shown = JSON.readTree(zero.line());
+    try (Forked early =
+        run("echo $CINCH_FENCE; cinch lease show --json jobs/1; cinch lease release; exit 3")) {
+      String fence = early.line();
+      JsonNode shown = JSON.readTree(early.line());
       assertEquals("HELD", shown.get("state").textValue());
       JsonNode witness = shown.get("witness");
       String token = "%019d-%019d-%010d";
@@ -86,16 +91,10 @@ class LeaseRunTest {
               Long.parseLong(witness.get("issuedAtNanos").textValue()),
               witness.get("generation").longValue()),
           fence);
-      ends(0, zero);
-    }
-    try (Forked seven = run("exit 7")) {
-      ends(7, seven);
+      ends(3, early);
     }
     try (Forked killed = run("kill -9 $$")) {
       ends(137, killed);
-    }
-    try (Forked early = run("cinch lease release; exit 3")) {
-      ends(3, early);
     }
   }
 
@@ -114,10 +113,8 @@ class LeaseRunTest {
     cinch.run("lease", "acquire", "--for=60s", "jobs/1").ended(0);
     Path file = temp.resolve("ran");
     cinch
-        .run("lease", "run", "jobs/0", "jobs/1", "--", "touch", file.toString())
-        .failed(3, "jobs/1 is held by");
-    cinch
-        .run("lease", "run", "--wait=200ms", "jobs/1", "--", "touch", file.toString())
+        .run("lease", "run", "--wait=200ms", "jobs/0", "jobs/1", "--", "touch", file.toString())
+        .failed(3, "jobs/1 is held by")
         .failed(3, "waited 0.2 s");
     assertFalse(Files.exists(file));
   }
@@ -226,7 +223,8 @@ class LeaseRunTest {
   /** What nobody hears of runs out. */
   @Test
   void aServiceThatIsSilentIsNotWaitedForOnceTheLeaseIsLost() throws Exception {
-    try (Forked running = run("trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done")) {
+    String text = "trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done";
+    try (Forked running = run(text, "--for=3s")) {
       assertEquals("ready", running.line());
       served.deafToReleases();
       cinch.run("lease", "revoke", "jobs/1", "--reason=test", served.admin).ended(0);
@@ -392,14 +390,9 @@ class LeaseRunTest {
                 .toArray();
         Forked.signal(words[i], to);
       }
-      try (Forked next =
-          run(
-              "cat " // what init has not reaped yet runs no more
-                  + pids.replaceAll("([0-9]+)", "/proc/$1/status")
-                  + " 2>/dev/null | grep '^State:' | grep -v Z; echo so",
-              "--wait=1h")) {
-        assertEquals("so", next.line(), what);
-        ends(0, next);
+      cinch.run("lease", "acquire", "--wait=1h", "jobs/1").ended(0);
+      for (String pid : pids.split(" ")) {
+        assertTrue(hasEnded(Path.of("/proc", pid, "stat")), what);
       }
       if (what.startsWith("STOP L")) {
         running.signal("CONT");
@@ -407,6 +400,21 @@ class LeaseRunTest {
       assertEquals(what.startsWith("KILL L") ? 137 : 3, running.await(), what);
       java.destroyForcibly(); // where the launcher could not
       guard.destroyForcibly();
+    }
+  }
+
+  /** What init has not reaped yet runs no more. */
+  private static boolean hasEnded(Path stat) throws IOException {
+    try {
+      String text = Files.readString(stat);
+      return text.startsWith("Z", text.lastIndexOf(')') + 2);
+    } catch (NoSuchFileException e) {
+      return true;
+    } catch (IOException e) {
+      if ("No such process".equals(e.getMessage())) {
+        return true; // since the file was opened
+      }
+      throw e;
     }
   }
 
@@ -560,7 +568,7 @@ class LeaseRunTest {
               "run",
               "--server=" + uri,
               "--store=" + store,
-              "--for=60s",
+              "--for=30s",
               "jobs/1",
               "--",
               "sh",
@@ -593,31 +601,40 @@ class LeaseRunTest {
 
   @Test
   void aShellsCommandsWorkWithWhatAcquireExports() throws Exception {
-    String text =
-        "cd "
-            + temp
-            + "; export CINCH_STORE="
-            + served.store
-            + "; eval \"$(cinch lease acquire --export --server="
-            + served.uri()
-            + " jobs/2)\""
-            + "; echo a | cinch append --log jobs --create && cinch lease renew > renewed"
-            + " && : > $CINCH_GRANT/use-other; cinch lease release && exit 9"
-            + "; rm $CINCH_GRANT/use-other; echo b | cinch append --log jobs"
-            + " && cinch lease release && cinch lease release; echo $?; ls -d $CINCH_GRANT"
-            + "; echo c | cinch append --log jobs; echo $?";
-    Path said = temp.resolve("said");
     Process shell =
-        new ProcessBuilder("sh", "-c", text.replace("cinch ", script + " "))
-            .redirectErrorStream(true)
-            .redirectOutput(said.toFile())
+        new ProcessBuilder(
+                "sh",
+                "-c",
+                "eval \"$(\"$@\")\"; env | grep ^CINCH_",
+                "sh",
+                script.toString(),
+                "lease",
+                "acquire",
+                "--export",
+                "--server=" + served.uri(),
+                "jobs/2")
             .start();
-    assertEquals(0, shell.waitFor(), Files.readString(said));
-    String all = Files.readString(said);
-    assertTrue(all.contains("an append under the leases goes on, or was killed"), all);
-    assertTrue(all.contains("there is no grant in"), all);
-    assertTrue(all.endsWith("\n3\n"), all);
-    assertEquals("RELEASED", shown("jobs/2").get("state").textValue(), all);
+    Path grant = temp;
+    for (String line : shell.inputReader(StandardCharsets.UTF_8).lines().toList()) {
+      String[] variable = line.split("=", 2);
+      cinch.with(variable[0], variable[1]);
+      if (variable[0].equals("CINCH_GRANT")) {
+        grant = Path.of(variable[1]);
+      }
+    }
+    assertEquals(0, shell.waitFor());
+    String[] append = {"append", "--log=jobs", "--create"};
+    cinch.feed("a\n", append).ended(0);
+    cinch.run("lease", "renew").ended(0);
+    Path other = Files.createFile(grant.resolve("use-other"));
+    cinch.run("lease", "release").failed(3, "an append under the leases goes on, or was killed");
+    Files.delete(other);
+    cinch.feed("b\n", append).ended(0);
+    cinch.run("lease", "release").ended(0);
+    cinch.run("lease", "release").failed(3, "there is no grant in");
+    assertFalse(Files.exists(grant));
+    cinch.feed("c\n", append).failed(3, "there is no grant in");
+    assertEquals("RELEASED", shown("jobs/2").get("state").textValue());
     cinch.settle("jobs");
     assertEquals("a\nb\n", cinch.run("cat", "--log=jobs").ended(0).out());
   }

@@ -74,11 +74,17 @@ class ServeBackendTest {
         "--store=" + store);
   }
 
-  private Forked start(String algorithm, int id, String... options) throws IOException {
+  private String[] words(String algorithm, int id, String... options) {
     var args = new ArrayList<>(node(algorithm, id));
     args.addAll(List.of(options));
-    String[] words = args.toArray(String[]::new);
-    var node = id == 1 ? new Forked(words) : Forked.here(words); // the first one may be killed
+    return args.toArray(String[]::new);
+  }
+
+  private Forked start(String algorithm, int id, String... options) throws IOException {
+    return started(id, Forked.here(words(algorithm, id, options)));
+  }
+
+  private Forked started(int id, Forked node) throws IOException {
     nodes.add(node);
     assertEquals(addresses.get(id - 1), node.listening());
     return node;
@@ -96,7 +102,7 @@ class ServeBackendTest {
   @ValueSource(strings = {"paxoslease", "flease"})
   void nodesOfACellKeepTheSameLeasesAndOneMayDie(String algorithm) throws Exception {
     cell("--algorithm=" + algorithm);
-    Forked first = start(algorithm, 1, "--first");
+    Forked first = started(1, new Forked(words(algorithm, 1, "--first"))); // which is killed
     assertEquals(
         "node 1 of 3, instance 1; the cell grants leases while 2 of them vote", first.line());
     // One alone grants nothing, and says why.
@@ -121,9 +127,7 @@ class ServeBackendTest {
   @Test
   void aNodeThatListensOnAllAddressesIsKnownByThatOfTheCellsFile() throws Exception {
     cell();
-    var args = new ArrayList<>(node("paxoslease", 1));
-    args.addAll(List.of("--first", "--host=0.0.0.0", "--insecure"));
-    var node = Forked.here(args.toArray(String[]::new));
+    var node = Forked.here(words("paxoslease", 1, "--first", "--host=0.0.0.0", "--insecure"));
     nodes.add(node);
     assertTrue(node.listening().startsWith("http://0.0.0.0:"));
     try (Stream<Path> files = Files.list(store.resolve("service/instances"))) {
@@ -145,9 +149,7 @@ class ServeBackendTest {
   void p4_aNodeThatHasStartedIsNotOfANewCell() throws Exception {
     cell();
     start("paxoslease", 1, "--first").close();
-    var again = new ArrayList<>(node("paxoslease", 1));
-    again.add("--first");
-    Cinch.on(store).run(again.toArray(String[]::new)).failed(4, "the node has started before");
+    Cinch.on(store).run(words("paxoslease", 1, "--first")).failed(4, "the node has started before");
   }
 
   @Test

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.cli.ArchivedClasses;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Main;
-import java.io.IOException;
+import dev.cinch.cli.base.Io;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -30,19 +30,34 @@ class ManyFilesTest {
 
   @TempDir Path temp;
 
-  /** What a command prints that may open so few files. */
-  private static String with(Path store, String command) throws IOException, InterruptedException {
-    var line = new ArrayList<>(List.of("sh", "-c"));
-    line.add("ulimit -n " + DESCRIPTORS + "; exec \"$@\"");
-    line.add("sh");
-    line.addAll(ArchivedClasses.command());
-    line.add(Main.class.getName());
-    line.addAll(List.of(command.split(" ")));
-    line.add("--store=" + store);
-    Process process = new ProcessBuilder(line).redirectErrorStream(true).start();
-    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertEquals(0, process.waitFor(), said);
-    return said;
+  /** A process that may open so few files, and runs one command after the other. */
+  private static final class Few {
+    public static void main(String[] args) throws Exception {
+      for (String command : args) {
+        int code = Main.run(command.split(" "), Io.ofProcess());
+        System.out.println("ended with " + code);
+      }
+    }
+
+    /** What each prints. */
+    private static List<String> run(Path store, String... commands) throws Exception {
+      var line = new ArrayList<>(List.of("sh", "-c"));
+      line.add("ulimit -n " + DESCRIPTORS + "; exec \"$@\"");
+      line.add("sh");
+      line.addAll(ArchivedClasses.command());
+      line.add("-Dslf4j.provider=org.slf4j.helpers.NOP_FallbackServiceProvider");
+      line.add("-Dslf4j.internal.verbosity=WARN");
+      line.add(Few.class.getName());
+      for (String command : commands) {
+        line.add(command + " --store=" + store);
+      }
+      Process process = new ProcessBuilder(line).redirectErrorStream(true).start();
+      String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      assertEquals(0, process.waitFor(), said);
+      String[] all = said.split("(?m)^ended with 0\n", -1);
+      assertEquals(commands.length + 1, all.length, said);
+      return List.of(all);
+    }
   }
 
   @Test
@@ -54,16 +69,25 @@ class ManyFilesTest {
       cinch.overdue("jobs", i + "\n", Duration.ofHours(2));
       lines.append(i).append('\n');
     }
-    assertEquals(lines.toString(), with(store, "cat --log=jobs --live"));
-    assertTrue(with(store, "close --trust-clock").contains("(record 1, "));
-    for (String command : List.of("cat --log=jobs", "salvage --log=jobs")) {
-      String said = with(store, command);
-      assertTrue(said.contains(lines), command + ": " + said);
+    List<String> said =
+        Few.run(
+            store,
+            "cat --log=jobs --live",
+            "close --trust-clock",
+            "cat --log=jobs",
+            "salvage --log=jobs",
+            "verify",
+            "view build --wait=0s",
+            "gc --retention=0s",
+            "cat --log=jobs");
+    for (int cat : List.of(0, 2, 7)) {
+      assertEquals(lines.toString(), said.get(cat));
     }
-    assertTrue(with(store, "verify").startsWith("intact"));
-    assertTrue(with(store, "view build --wait=0s").contains("(" + FILES + " messages"));
-    assertTrue(with(store, "gc --retention=0s").contains("jobs: deleted"));
-    assertEquals(lines.toString(), with(store, "cat --log=jobs"));
+    assertTrue(said.get(1).contains("(record 1, "), said.get(1));
+    assertTrue(said.get(3).contains(lines), said.get(3));
+    assertTrue(said.get(4).startsWith("intact"), said.get(4));
+    assertTrue(said.get(5).contains("(" + FILES + " messages"), said.get(5));
+    assertTrue(said.get(6).contains("jobs: deleted"), said.get(6));
   }
 
   /**

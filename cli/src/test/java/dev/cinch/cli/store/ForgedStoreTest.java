@@ -12,7 +12,6 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Name;
 import dev.cinch.cli.Cinch;
-import dev.cinch.cli.base.ExitCode;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
 import java.io.ByteArrayOutputStream;
@@ -22,7 +21,6 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
@@ -30,9 +28,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Locks and records that were cut short, altered or forged: told in one line, and nothing lost. */
+/** Locks and records that were forged: told in one line, and nothing lost. */
 @SuppressWarnings("NullAway.Init")
-class DamagedStoreTest {
+class ForgedStoreTest {
   private static final String TEXT = "a message\n".repeat(100);
 
   @TempDir Path temp;
@@ -93,54 +91,12 @@ class DamagedStoreTest {
     Files.write(file, content);
   }
 
-  private static byte[] flipped(byte[] bytes, int at) {
-    byte[] other = bytes.clone();
-    other[at] ^= 1;
-    return other;
-  }
-
   private HorizonRecord decodedRecord() throws IOException {
     return HorizonRecord.decode(Files.readAllBytes(record), Name.of(record));
   }
 
   private static HorizonRecord listing(HorizonRecord r, List<ClosedBucket> buckets) {
     return r.withBuckets(buckets);
-  }
-
-  @Test
-  void aLockCutShortOrCorrupted() throws IOException {
-    byte[] good = Files.readAllBytes(lock);
-    told(lock, lock, new byte[0]);
-    told(lock, lock, Arrays.copyOf(good, 20));
-    told(lock, lock, Arrays.copyOf(good, good.length - 1));
-    told(lock, lock, flipped(good, good.length / 2));
-    told(lock, lock, flipped(good, 3));
-    told(lock, lock, "a letter\n".getBytes(java.nio.charset.StandardCharsets.UTF_8));
-  }
-
-  @Test
-  void aRecordCutShortOrCorrupted() throws IOException {
-    byte[] good = Files.readAllBytes(record);
-    told(record, record, new byte[0]);
-    told(record, record, Arrays.copyOf(good, good.length - 1));
-    told(record, record, flipped(good, good.length - 5));
-  }
-
-  @Test
-  void anAppendWhoseFateNobodyCanKnow() throws IOException {
-    byte[] good = Files.readAllBytes(record);
-    Files.delete(record);
-    Cinch.Ran ran = cinch.feed("lost\n", "append", "--log=jobs");
-    while (ran.code() == ExitCode.REFUSED) { // by what is left of the bucket that was settled
-      ran = cinch.feed("lost\n", "append", "--log=jobs");
-    }
-    ran.ended(1);
-    String told = ran.err();
-    assertTrue(
-        ran.err().contains("nobody can know what became of an append to log jobs"), ran.err());
-    assertTrue(told.contains(record + ": damaged at byte 0"), told);
-    assertEquals(-1, told.indexOf("Exception"), told);
-    put(record, good);
   }
 
   @Test
