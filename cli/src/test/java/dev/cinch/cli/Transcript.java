@@ -66,20 +66,25 @@ final class Transcript implements AutoCloseable {
     private static final Set<String> IN_ANY_STORAGE =
         Set.of("store", "quick", "settle", "settled", "overdue", "lacks", "terminal", "with");
 
+    /** Or beside a clock that is not the storage's. */
+    private static final Pattern ON_FILES =
+        Pattern.compile("^(\\d*\\$|\\|) (doctor|lease|salvage|.*(\\$T/store|--clock-offset))");
+
     /** Whether all of it can be done to a store that is no directory. */
     boolean isForAnyStorage() {
       return lines.stream().anyMatch(line -> line.startsWith("% store") || line.equals("% quick"))
           && lines.stream()
               .filter(line -> line.startsWith("% "))
               .allMatch(line -> IN_ANY_STORAGE.contains(line.split(" ")[1]))
-          && lines.stream().noneMatch(line -> line.contains("$T/store"));
+          && lines.stream().noneMatch(line -> ON_FILES.matcher(line).find());
     }
 
-    /** The commands that it runs, but for those that are only tried with wrong options. */
+    /** The commands that end well in it. */
     Stream<String> commands() {
       return lines.stream()
-          .filter(line -> line.matches("(\\$|\\|) \\w.*"))
-          .map(line -> line.split(" ")[1]);
+          .filter(line -> line.matches("[$|] .*"))
+          .flatMap(line -> choices(rest(line)).stream())
+          .map(line -> line.split(" ")[0]);
     }
   }
 
