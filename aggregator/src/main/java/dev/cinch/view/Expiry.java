@@ -14,6 +14,7 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;
@@ -215,9 +216,15 @@ public final class Expiry {
       }
     }
 
+    private long size(Name path) throws IOException {
+      try (Stored in = storage.open(path, Freshness.PERMITTED)) {
+        return in.size();
+      }
+    }
+
     private void segment(Name path, boolean really) throws IOException {
       try {
-        long size = storage.size(path);
+        long size = size(path); // closed by now, or an NFS client would keep it under another name
         if (!really || storage.remove(path)) { // else somebody else was faster
           segments++;
           bytes += size;

@@ -442,7 +442,7 @@ public final class Store {
         return madeMeanwhile(name);
       }
       // Before the identity: where that is, nobody makes the rest again.
-      context.storage().prepare(layout);
+      context.storage().prepare(layout.root());
       // From here on who fences sees that this log is being made, and so it can look itself.
       long created = creationTime(name);
       var document =

@@ -79,7 +79,7 @@ final class KeysVerifier {
     long number = keys.size() + 1L;
     Name path = path(number);
     try {
-      tally.read(path, store.storage().size(path));
+      tally.read(store.storage(), path);
       KeyFile file =
           store.storage().read(path, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, path));
       KeyRules.objection(store.identity(), number, file, keys)

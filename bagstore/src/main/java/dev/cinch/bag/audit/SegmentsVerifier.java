@@ -263,7 +263,7 @@ final class SegmentsVerifier {
     Name path = log.layout().checkpoint(number);
     try {
       Checkpoint c = new HorizonChain(log).readCheckpoint(number);
-      tally.read(path, log.documents().size(path));
+      tally.read(log.documents(), path);
       if (c.segment() > segments) {
         segments(Freshness.PERMITTED, false);
         published(c.segment());

@@ -173,7 +173,7 @@ public final class StoreVerifier {
 
   private void settings() throws IOException {
     Name path = context.layout().settings();
-    tally.read(path, context.storage().size(path));
+    tally.read(context.storage(), path);
     byte[] expected = context.identity().encode();
     try {
       int unused =
@@ -218,7 +218,7 @@ public final class StoreVerifier {
       }
       Log log = whole.get(0);
       tally.logs++;
-      tally.read(identity, context.storage().size(identity));
+      tally.read(context.storage(), identity);
       new LogVerifier(log.context(), keys, tally).verify();
       passing(log);
     } catch (DamagedException e) {

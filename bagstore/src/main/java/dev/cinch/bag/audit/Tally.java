@@ -2,7 +2,9 @@ package dev.cinch.bag.audit;
 
 import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -100,6 +102,12 @@ final class Tally {
   /** Whether anything damaged was told so far. */
   boolean isDamaged() {
     return damage > 0;
+  }
+
+  void read(StoreStorage storage, Name document) throws IOException {
+    try (Stored in = storage.open(document, Freshness.PERMITTED)) {
+      read(document, in.size());
+    }
   }
 
   void read(Name file, long size) {

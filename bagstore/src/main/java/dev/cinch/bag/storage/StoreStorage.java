@@ -40,10 +40,10 @@ public interface StoreStorage {
   /** The place of a log's bags. */
   LogStorage log(LogLayout layout, Id id);
 
-  /** Makes room for a log, which others see from then on as one that is being made. Durable. */
-  default void prepare(LogLayout log) throws IOException {}
-
-  /** Makes sure that there is a place. Durable. */
+  /**
+   * Makes sure that there is a place. Durable. That of a log gets what a log has in it, and others
+   * see it from then on as one that is being made.
+   */
   default void prepare(Name place) throws IOException {}
 
   /**
@@ -101,11 +101,11 @@ public interface StoreStorage {
     return read(document, limit, Freshness.CACHED, decoder);
   }
 
-  /** Opens a document; {@link Freshness#CERTAIN} where what was read looks damaged. */
+  /**
+   * Opens a document; {@link Freshness#PERMITTED} with its size as the storage has it now, {@link
+   * Freshness#CERTAIN} where what was read looks damaged.
+   */
   Stored open(Name document, Freshness freshness) throws IOException;
-
-  /** How many bytes a document has, as the storage has it now. */
-  long size(Name document) throws IOException;
 
   /** When a document was made, or something in a place made or removed; or later. */
   long changedAt(Name name) throws IOException;

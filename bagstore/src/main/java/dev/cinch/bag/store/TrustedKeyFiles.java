@@ -5,6 +5,7 @@ import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
@@ -45,8 +46,8 @@ public final class TrustedKeyFiles {
   static List<Long> possible(StoreContext store, List<Long> numbers) throws IOException {
     var possible = new ArrayList<Long>();
     for (long n : numbers) {
-      try {
-        long size = store.storage().size(path(store, n));
+      try (Stored in = store.storage().open(path(store, n), Freshness.PERMITTED)) {
+        long size = in.size();
         if (n > 1 && (size < KeyFile.MIN_BYTES || size > KeyFile.MAX_BYTES)) {
           continue;
         }

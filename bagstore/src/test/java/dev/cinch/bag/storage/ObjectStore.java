@@ -167,11 +167,6 @@ public final class ObjectStore implements StoreStorage {
     public void close() {}
   }
 
-  @Override
-  public long size(Name document) throws IOException {
-    return objects.get(document).length;
-  }
-
   /** A place changed when the newest of what is in it was put. */
   @Override
   public long changedAt(Name name) throws IOException {

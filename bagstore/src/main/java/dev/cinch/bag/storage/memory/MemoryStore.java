@@ -167,11 +167,6 @@ public final class MemoryStore implements StoreStorage {
   }
 
   @Override
-  public long size(Name document) throws IOException {
-    return document(document).bytes().length;
-  }
-
-  @Override
   public long changedAt(Name name) throws IOException {
     return documents.entrySet().stream()
         .filter(document -> document.getKey().startsWith(name))

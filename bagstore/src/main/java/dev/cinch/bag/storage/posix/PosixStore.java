@@ -8,6 +8,7 @@ import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.model.Stored;
@@ -135,8 +136,7 @@ public record PosixStore(
     return new PosixLog(this, log, id);
   }
 
-  @Override
-  public void prepare(LogLayout log) throws IOException {
+  private void prepare(LogLayout log) throws IOException {
     // init may have stopped before it did; a store that has logs has lost its settings.
     secure(layout.root());
     for (Name directory :
@@ -157,6 +157,10 @@ public record PosixStore(
 
   @Override
   public void prepare(Name place) throws IOException {
+    if (place.parent().equals(layout.logs())) {
+      prepare(layout.log(new LogName(place.last())));
+      return;
+    }
     boolean unused = fresh.ensureDirectory(path(place), directoryMode());
     secure(place.parent());
   }
@@ -203,14 +207,11 @@ public record PosixStore(
   @Override
   public Stored open(Name document, Freshness freshness) throws IOException {
     Path file = path(document);
-    return freshness == Freshness.CERTAIN ? fs.readUncached(file) : fresh.read(file);
-  }
-
-  @Override
-  public long size(Name document) throws IOException {
-    try (StoreFile file = fresh.readGrowing(path(document))) {
-      return file.size();
-    }
+    return switch (freshness) {
+      case CACHED -> fresh.read(file);
+      case PERMITTED -> fresh.readGrowing(file);
+      case CERTAIN -> fs.readUncached(file);
+    };
   }
 
   @Override
