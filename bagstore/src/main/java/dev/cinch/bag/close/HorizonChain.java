@@ -165,7 +165,7 @@ public final class HorizonChain {
     try {
       return lastRecord(segment, Freshness.CACHED);
     } catch (IOException e) { // stale, since it expired while it was open
-      return lastRecord(segment, Freshness.CACHED);
+      return lastRecord(segment, Freshness.PERMITTED);
     }
   }
 
