@@ -28,7 +28,6 @@ module dev.cinch.bag {
       dev.cinch.bag.testkit,
       dev.cinch.view;
   exports dev.cinch.bag.session;
-  exports dev.cinch.bag.status;
   exports dev.cinch.bag.storage to
       dev.cinch.view;
   exports dev.cinch.bag.storage.posix to

@@ -20,7 +20,7 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.read.Segments;
-import dev.cinch.bag.storage.memory.MemoryStore;
+import dev.cinch.bag.storage.MemoryStore;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;

@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.LogStatus;
+import dev.cinch.bag.LogSurvey;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.StoreVerifier;
@@ -20,8 +22,6 @@ import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.Sums;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Kind;
-import dev.cinch.bag.status.LogStatus;
-import dev.cinch.bag.status.LogSurvey;
 import dev.cinch.bag.storage.posix.PosixStore;
 import java.nio.file.Path;
 import java.time.Duration;

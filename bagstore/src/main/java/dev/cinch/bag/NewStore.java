@@ -12,7 +12,7 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.storage.memory.MemoryStore;
+import dev.cinch.bag.storage.MemoryStore;
 import dev.cinch.bag.store.KeyRefusedException;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.SigningKey;

@@ -20,7 +20,6 @@ import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.status.StoreStatus;
 import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;

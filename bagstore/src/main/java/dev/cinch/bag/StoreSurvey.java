@@ -1,6 +1,8 @@
 package dev.cinch.bag;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.Problem.Kind;
+import dev.cinch.bag.StoreStatus.LogLine;
 import dev.cinch.bag.fs.Mount;
 import dev.cinch.bag.model.InWords;
 import dev.cinch.bag.model.LogName;
@@ -8,12 +10,6 @@ import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.model.Words;
 import dev.cinch.bag.registry.StoreCeilings;
 import dev.cinch.bag.registry.StoreShards;
-import dev.cinch.bag.status.LogStatus;
-import dev.cinch.bag.status.LogSurvey;
-import dev.cinch.bag.status.Problem;
-import dev.cinch.bag.status.Problem.Kind;
-import dev.cinch.bag.status.StoreStatus;
-import dev.cinch.bag.status.StoreStatus.LogLine;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.time.Duration;

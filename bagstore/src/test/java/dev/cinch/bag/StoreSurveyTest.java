@@ -15,8 +15,6 @@ import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.status.Problem;
-import dev.cinch.bag.status.StoreStatus;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.time.TimeSource;

@@ -413,7 +413,6 @@ class ModulesTest {
                 "dev.cinch.bag",
                 "dev.cinch.bag.write",
                 "dev.cinch.bag.close",
-                "dev.cinch.bag.status",
                 "dev.cinch.lease",
                 "dev.cinch.lease.hold",
                 "dev.cinch.view")

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.LogSurvey;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.AuditStore;
 import dev.cinch.bag.audit.Finding;
@@ -15,7 +16,6 @@ import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.read.MessageSink;
-import dev.cinch.bag.status.LogSurvey;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.examples.DocumentEdits.Edit;

@@ -15,7 +15,6 @@ import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.storage.memory.MemoryStore;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package dev.cinch.cli.read;
 
 import dev.cinch.bag.Log;
-import dev.cinch.bag.status.LogSurvey;
+import dev.cinch.bag.LogSurvey;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.TimeRange;

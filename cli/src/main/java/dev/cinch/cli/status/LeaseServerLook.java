@@ -1,11 +1,11 @@
 package dev.cinch.cli.status;
 
+import dev.cinch.bag.Problem;
+import dev.cinch.bag.Problem.Kind;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.registry.InstanceFile;
 import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.registry.StoreShards;
-import dev.cinch.bag.status.Problem;
-import dev.cinch.bag.status.Problem.Kind;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.MachineNames;
 import dev.cinch.lease.HostPort;

@@ -1,9 +1,9 @@
 package dev.cinch.cli.status;
 
+import dev.cinch.bag.Problem;
+import dev.cinch.bag.Problem.Kind;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.registry.StoreShards;
-import dev.cinch.bag.status.Problem;
-import dev.cinch.bag.status.Problem.Kind;
 import dev.cinch.cli.status.LeaseServerLook.Found;
 import dev.cinch.cli.status.LeaseServerLook.State;
 import dev.cinch.lease.ShardMap;

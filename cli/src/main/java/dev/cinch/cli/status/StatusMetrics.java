@@ -1,9 +1,9 @@
 package dev.cinch.cli.status;
 
-import dev.cinch.bag.status.LogStatus;
-import dev.cinch.bag.status.Problem;
-import dev.cinch.bag.status.StoreStatus;
-import dev.cinch.bag.status.StoreStatus.LogLine;
+import dev.cinch.bag.LogStatus;
+import dev.cinch.bag.Problem;
+import dev.cinch.bag.StoreStatus;
+import dev.cinch.bag.StoreStatus.LogLine;
 import dev.cinch.cli.base.Output;
 import java.io.IOException;
 import java.util.List;

@@ -1,11 +1,11 @@
 package dev.cinch.cli.status;
 
+import dev.cinch.bag.LogStatus;
+import dev.cinch.bag.Problem;
+import dev.cinch.bag.StoreStatus;
+import dev.cinch.bag.StoreStatus.LogLine;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Words;
-import dev.cinch.bag.status.LogStatus;
-import dev.cinch.bag.status.Problem;
-import dev.cinch.bag.status.StoreStatus;
-import dev.cinch.bag.status.StoreStatus.LogLine;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.Failure;

@@ -1,12 +1,12 @@
 package dev.cinch.cli.status;
 
+import dev.cinch.bag.Problem;
+import dev.cinch.bag.Problem.Kind;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.StoreStatus;
 import dev.cinch.bag.StoreSurvey;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Words;
-import dev.cinch.bag.status.Problem;
-import dev.cinch.bag.status.Problem.Kind;
-import dev.cinch.bag.status.StoreStatus;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.status.LeaseServerLook.Found;

@@ -1,11 +1,11 @@
 package dev.cinch.cli.store;
 
+import dev.cinch.bag.audit.Salvage;
+import dev.cinch.bag.audit.SalvageSink;
+import dev.cinch.bag.audit.Salvaged;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.salvage.Salvage;
-import dev.cinch.bag.salvage.SalvageSink;
-import dev.cinch.bag.salvage.Salvaged;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.HangWatch;

@@ -1,8 +1,8 @@
 package dev.cinch.examples.library;
 
+import dev.cinch.bag.Problem;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.status.Problem;
-import dev.cinch.bag.status.StoreStatus;
+import dev.cinch.bag.StoreStatus;
 import java.nio.file.Path;
 
 /** Prints what of a store needs somebody. Argument: the store. */

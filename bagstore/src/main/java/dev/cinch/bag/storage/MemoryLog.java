@@ -1,4 +1,4 @@
-package dev.cinch.bag.storage.memory;
+package dev.cinch.bag.storage;
 
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
@@ -6,13 +6,9 @@ import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.storage.BucketSealedException;
-import dev.cinch.bag.storage.Closing;
-import dev.cinch.bag.storage.Entered;
-import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.memory.MemoryStore.Bytes;
-import dev.cinch.bag.storage.memory.MemoryStore.Document;
+import dev.cinch.bag.storage.MemoryStore.Bytes;
+import dev.cinch.bag.storage.MemoryStore.Document;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;

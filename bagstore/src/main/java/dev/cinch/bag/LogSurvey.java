@@ -1,6 +1,7 @@
-package dev.cinch.bag.status;
+package dev.cinch.bag;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.LogStatus.LeftIntent;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.close.Intents;
@@ -17,7 +18,6 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.read.Segments;
-import dev.cinch.bag.status.LogStatus.LeftIntent;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;

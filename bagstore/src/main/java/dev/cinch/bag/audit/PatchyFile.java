@@ -1,4 +1,4 @@
-package dev.cinch.bag.salvage;
+package dev.cinch.bag.audit;
 
 import static java.util.Objects.requireNonNull;
 

@@ -1,14 +1,12 @@
-package dev.cinch.bag.storage.memory;
+package dev.cinch.bag.storage;
 
 import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.storage.LogStorage;
 import dev.cinch.bag.storage.LogStorage.Decoder;
 import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.TimeSource;
 import java.io.ByteArrayOutputStream;

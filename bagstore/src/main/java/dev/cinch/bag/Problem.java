@@ -1,4 +1,4 @@
-package dev.cinch.bag.status;
+package dev.cinch.bag;
 
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.InWords;

@@ -1,7 +1,7 @@
-package dev.cinch.bag.status;
+package dev.cinch.bag;
 
+import dev.cinch.bag.Problem.Kind;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.bag.status.Problem.Kind;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

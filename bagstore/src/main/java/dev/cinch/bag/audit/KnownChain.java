@@ -1,4 +1,4 @@
-package dev.cinch.bag.salvage;
+package dev.cinch.bag.audit;
 
 import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;

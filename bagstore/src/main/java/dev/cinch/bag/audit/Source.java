@@ -1,4 +1,4 @@
-package dev.cinch.bag.salvage;
+package dev.cinch.bag.audit;
 
 import java.io.Closeable;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package dev.cinch.bag.salvage;
+package dev.cinch.bag.audit;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;

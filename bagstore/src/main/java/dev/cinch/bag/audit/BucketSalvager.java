@@ -1,5 +1,9 @@
-package dev.cinch.bag.salvage;
+package dev.cinch.bag.audit;
 
+import dev.cinch.bag.audit.KnownChain.Fate;
+import dev.cinch.bag.audit.SalvageSink.Kind;
+import dev.cinch.bag.audit.Salvaged.State;
+import dev.cinch.bag.audit.SegmentSalvager.Found;
 import dev.cinch.bag.file.DataFileCursor;
 import dev.cinch.bag.file.DataFileCursor.OnDamage;
 import dev.cinch.bag.file.LeaseTable;
@@ -14,10 +18,6 @@ import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.InWords;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.salvage.KnownChain.Fate;
-import dev.cinch.bag.salvage.SalvageSink.Kind;
-import dev.cinch.bag.salvage.Salvaged.State;
-import dev.cinch.bag.salvage.SegmentSalvager.Found;
 import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.lease.Id;

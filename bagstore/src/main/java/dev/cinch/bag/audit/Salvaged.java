@@ -1,4 +1,4 @@
-package dev.cinch.bag.salvage;
+package dev.cinch.bag.audit;
 
 /**
  * A message whose checksum is right.
