@@ -11,6 +11,7 @@ import dev.cinch.lease.access.Permission;
 import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.time.SystemTime;
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -79,10 +80,15 @@ public final class Converters {
     if (name.isDirectory()) {
       return Name.of(path(text));
     }
-    if (!Store.isStorage(URI.create(text))) {
-      throw new IllegalArgumentException(text + ": expected a directory");
+    try {
+      var uri = new URI(text);
+      if (Store.isStorage(uri)) {
+        return uri.getScheme().equals("file") ? Name.of(Path.of(uri)) : name;
+      }
+    } catch (URISyntaxException | IllegalArgumentException e) {
+      // It is no absolute one, or none at all.
     }
-    return name;
+    throw new IllegalArgumentException(shown(text) + ": expected a directory");
   }
 
   /** Reads {@code 500ms}, {@code 10s}, {@code 1h30m}, {@code -3m} and the like. */
