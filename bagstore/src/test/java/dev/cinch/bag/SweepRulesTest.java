@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.StoreVerifier;
+import dev.cinch.bag.audit.VerifySummary;
 import dev.cinch.bag.close.DataFileSweep;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentBucket;
@@ -122,6 +125,48 @@ class SweepRulesTest {
     rig.time.advanceMs(60_000);
     sweep.lately((bucket, e) -> {});
     assertEquals(List.of(), data(first));
+  }
+
+  /** It listed the bucket while it was open, and would take for lost what was swept since. */
+  @Test
+  void r0_verifyGoesByTheLockWhereADataFileWasSweptUnderIt() throws Exception {
+    var slow = new FaultyFs(fs);
+    slow.beforeFirst(
+        op -> op.kind() == Kind.READ && op.path().toString().endsWith(".log"),
+        () -> {
+          try {
+            settle(log);
+            assertEquals(List.of(), sweep(log));
+          } catch (Exception e) {
+            throw new IllegalStateException(e);
+          }
+        });
+    var found = new ArrayList<Finding>();
+    VerifySummary seen =
+        StoreVerifier.verify(rig.root, rig.environment(slow, rig.time), found::add);
+    assertEquals(List.of(), data(first));
+    assertEquals(List.of(), found);
+    assertEquals(1, seen.messages());
+  }
+
+  /** One that is gone, and no lock has what it held, is lost. */
+  @Test
+  void verifyTellsWhereADataFileIsGone() throws Exception {
+    var slow = new FaultyFs(fs);
+    Path place = log.context().layout().bucket(first).path();
+    String file = data(first).get(0);
+    slow.beforeFirst(
+        op -> op.kind() == Kind.READ && op.path().toString().endsWith(".log"),
+        () -> {
+          try {
+            fs.unlink(place.resolve(file));
+          } catch (IOException e) {
+            throw new IllegalStateException(e);
+          }
+        });
+    VerifySummary seen =
+        StoreVerifier.verify(rig.root, rig.environment(slow, rig.time), finding -> {});
+    assertEquals(1, seen.damage());
   }
 
   /** A bucket that its closer has locked, and no record lists. */

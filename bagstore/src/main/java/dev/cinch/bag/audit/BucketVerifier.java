@@ -83,7 +83,8 @@ final class BucketVerifier {
       }
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
-      open(bucket, directory, keys); // what data files still say is all there is to go by
+      // What data files still say is all there is to go by.
+      open(bucket, directory, keys).ifPresent(tally::found);
     } catch (IOException e) {
       tally.found(Finding.of(e, lock, "a readable bucket"));
     }
@@ -172,16 +173,42 @@ final class BucketVerifier {
     } catch (IOException e) {
       tally.found(Finding.of(e, LogLayout.lock(log.layout().bucket(bucket)), "a readable lock"));
     }
-    open(bucket, log.layout().bucket(bucket), keys);
+    long before = tally.messages;
+    Optional<Finding> gone = open(bucket, log.layout().bucket(bucket), keys);
+    if (gone.isPresent() && mayBeLocked(bucket)) { // and swept, since it was listed
+      tally.messages = before;
+      unrecorded.add(bucket);
+      closed(bucket, null, keys);
+    } else {
+      gone.ifPresent(tally::found);
+    }
   }
 
-  private void open(Bucket bucket, Name directory, WitnessVerifier keys) {
+  private boolean mayBeLocked(Bucket bucket) {
+    try {
+      Optional<SegmentReader> lock = locks.open(bucket, wait);
+      if (lock.isPresent()) {
+        lock.get().close();
+      }
+      return lock.isPresent();
+    } catch (IOException e) {
+      return true; // whoever reads it tells
+    }
+  }
+
+  /** The first data file that was listed and is not there, if there is one. */
+  private Optional<Finding> open(Bucket bucket, Name directory, WitnessVerifier keys) {
+    Finding gone = null;
     try {
       for (String name : storage.list(directory, Freshness.CACHED).stream().sorted().toList()) {
         Name path = directory.resolve(name);
         Optional<DataFileName> parsed = DataFileName.parse(name);
         if (parsed.isPresent()) {
-          openFile(bucket, path, parsed.get(), keys);
+          try {
+            openFile(bucket, path, parsed.get(), keys);
+          } catch (NoSuchFileException e) {
+            gone = gone == null ? Finding.of(e, path, "a readable file") : gone;
+          }
         } else if (!LogLayout.MARKS.contains(name)) {
           tally.foreign(path);
         } else {
@@ -193,10 +220,12 @@ final class BucketVerifier {
     } catch (IOException e) {
       tally.found(Finding.of(e, directory, "a readable bucket"));
     }
+    return Optional.ofNullable(gone);
   }
 
   /** Reads all of a data file, as its closer will: what is not whole at its end is a torn tail. */
-  private void openFile(Bucket bucket, Name path, DataFileName name, WitnessVerifier keys) {
+  private void openFile(Bucket bucket, Name path, DataFileName name, WitnessVerifier keys)
+      throws NoSuchFileException {
     var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
     OpenFiles.Opening uncached = () -> log.storage().open(bucket, name, Freshness.CERTAIN);
     var findings = new ArrayList<Finding>();
@@ -234,6 +263,8 @@ final class BucketVerifier {
       }
       tally.read(path, size);
       findings.stream().limit(MOST_FINDINGS).forEach(tally::found);
+    } catch (NoSuchFileException e) {
+      throw e;
     } catch (IOException e) {
       tally.found(Finding.of(e, path, "a readable file"));
     }
