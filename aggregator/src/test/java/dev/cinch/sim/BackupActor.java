@@ -76,7 +76,6 @@ final class BackupActor extends Actor {
       var scan = new Scan(world.history, index, world.plan);
       long to = log.reader().settled(Long.MIN_VALUE, Long.MAX_VALUE, true, scan, scan);
       long floor = world.plan.expiring() ? log.reader().expired() : Long.MIN_VALUE;
-      world.history.floor(index, floor); // its expirer may have failed before it could tell
       world.history.views.add(
           new History.View(me + " by its backup", index, floor, to, scan.ids(), scan.times()));
     }

@@ -8,8 +8,14 @@ import dev.cinch.bag.audit.LeaseAuditor;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.audit.Violation;
 import dev.cinch.bag.close.TooEarlyException;
+import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.Floor;
+import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings.Leases;
+import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.sim.History.Attempt;
 import dev.cinch.sim.History.Held;
@@ -59,7 +65,7 @@ final class Checks {
       Log log = store.createLog(Workbench.log(i));
       settled.add(settle(log, i));
       floors[i] = log.reader().expired();
-      history.floor(i, floors[i]);
+      published(log.context(), i);
     }
     settled.forEach(this::note);
     attempts();
@@ -84,6 +90,21 @@ final class Checks {
     }
     if (plan.removing()) {
       removal(store, machine, gate);
+    }
+  }
+
+  /** Also floors of which nobody told: an expirer may fail once it has published one. */
+  private void published(LogContext log, int index) throws IOException {
+    Name place = log.layout().checkpoints();
+    for (String name : log.documents().listIfThere(place, Freshness.CERTAIN)) {
+      if (LogLayout.floorNumber(name).isPresent()) {
+        Name floor = place.resolve(name);
+        history.floor(
+            index,
+            log.documents()
+                .read(floor, Envelope.MAX_SMALL_BYTES, bytes -> Floor.decode(bytes, floor))
+                .to());
+      }
     }
   }
 

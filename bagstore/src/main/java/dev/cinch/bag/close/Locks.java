@@ -70,7 +70,7 @@ public final class Locks {
   public Optional<Closed> readIfListed(Bucket bucket) throws IOException {
     Name path = path(bucket);
     Name place = path.parent();
-    return log.documents().listIfThere(place, Freshness.CACHED).contains("" + path.last())
+    return log.documents().listIfThere(place, Freshness.CACHED).contains(path.last())
         ? read(bucket)
         : Optional.empty();
   }

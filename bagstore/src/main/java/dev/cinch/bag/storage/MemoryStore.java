@@ -143,7 +143,7 @@ public final class MemoryStore implements StoreStorage {
   List<String> names(Name place) {
     return documents.keySet().stream()
         .filter(name -> name.startsWith(place) && !name.equals(place))
-        .map(name -> name.text().substring(place.text().length() + 1).split("/", 2)[0])
+        .map(name -> name.within(place).split("/", 2)[0])
         .distinct()
         .toList();
   }
