@@ -14,8 +14,8 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
@@ -51,7 +51,7 @@ public final class Backup {
 
   private final Store store;
   private final StoreContext context;
-  private final StoreStorage storage;
+  private final Storage storage;
   private final Destination to;
   private final StoreLayout there;
   private final List<Problem> problems = new ArrayList<>();

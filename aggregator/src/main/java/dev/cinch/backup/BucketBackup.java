@@ -10,6 +10,7 @@ import dev.cinch.bag.layout.BucketTree;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 
@@ -42,16 +43,17 @@ final class BucketBackup {
       sha256 = lock.sha256();
     }
     to.publish(LogLayout.prelock(copy), SEALED);
-    to.link(to.draft(copy, log.documents(), source, sha256), LogLayout.lock(copy));
+    to.link(to.draft(copy, log.storage(), source, sha256), LogLayout.lock(copy));
   }
 
   /** The bytes of a document of which something else says the digest. */
   static byte[] document(LogContext log, Name document, int limit, String sha256)
       throws IOException {
-    return log.documents()
+    return log.storage()
         .read(
             document,
             limit,
+            Freshness.CACHED,
             bytes -> {
               String found = Envelope.sha256(bytes);
               if (!found.equals(sha256)) {

@@ -12,8 +12,8 @@ import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.lease.Sha256;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -179,7 +179,7 @@ final class Destination {
    *
    * @param sha256 of all its bytes
    */
-  Name draft(Name place, StoreStorage from, Name document, String sha256) throws IOException {
+  Name draft(Name place, Storage from, Name document, String sha256) throws IOException {
     try {
       return draft(place, from, document, sha256, Freshness.CACHED);
     } catch (DamagedException e) {
@@ -187,8 +187,7 @@ final class Destination {
     }
   }
 
-  private Name draft(
-      Name place, StoreStorage from, Name document, String sha256, Freshness freshness)
+  private Name draft(Name place, Storage from, Name document, String sha256, Freshness freshness)
       throws IOException {
     directory(place);
     MessageDigest digest = Sha256.digest();

@@ -19,7 +19,7 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.Id;
 import java.io.IOException;
@@ -75,7 +75,7 @@ final class LogBackup {
   /** Makes the log, as one in which nothing is settled. */
   void make() throws IOException {
     byte[] identity =
-        log.documents()
+        log.storage()
             .read(from.identity(), Envelope.MAX_SMALL_BYTES, Freshness.CERTAIN, bytes -> bytes);
     for (Name place :
         List.of(
@@ -226,7 +226,7 @@ final class LogBackup {
   /** The last segment of the source that ends at or before a record. */
   private long lastSegmentOf(long record) throws IOException {
     long last = 0;
-    for (String name : log.documents().listIfThere(from.segments(), Freshness.PERMITTED)) {
+    for (String name : log.storage().listIfThere(from.segments(), Freshness.PERMITTED)) {
       last = Math.max(last, Numbered.parse(name).orElse(0));
     }
     while (last > floor.segment()
@@ -237,7 +237,7 @@ final class LogBackup {
   }
 
   private Name segment(long number) throws IOException {
-    return to.draft(there.segments(), log.documents(), from.segment(number), checked(number));
+    return to.draft(there.segments(), log.storage(), from.segment(number), checked(number));
   }
 
   /** SHA-256 of the segment that the checkpoint names; where it names none, of a whole one. */

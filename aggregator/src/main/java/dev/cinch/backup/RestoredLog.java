@@ -20,8 +20,8 @@ import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
 public final class RestoredLog {
   private final LogContext log;
   private final LogLayout layout;
-  private final StoreStorage storage;
+  private final Storage storage;
   private final HorizonChain chain;
   private final Locks locks;
 
@@ -79,7 +79,7 @@ public final class RestoredLog {
   public RestoredLog(Log log) {
     this.log = log.context();
     this.layout = this.log.layout();
-    this.storage = this.log.documents();
+    this.storage = this.log.storage();
     this.chain = new HorizonChain(this.log);
     this.locks = new Locks(this.log);
   }
@@ -170,7 +170,8 @@ public final class RestoredLog {
   }
 
   private void go(boolean ahead, Name file) throws IOException {
-    if (ahead && storage.remove(file)) {
+    if (ahead) {
+      storage.remove(file);
       removed++;
       places.add(file.parent());
       tell(file + " is ahead of the rest");
@@ -238,7 +239,7 @@ public final class RestoredLog {
               c.messagesThrough(expired).orElseThrow(),
               c.bytesThrough(expired).orElseThrow());
       tell(layout.segment(expired) + " is not there: it expired");
-      log.storage().publish(layout.floor(expired), floor.encode());
+      log.publish(layout.floor(expired), floor.encode());
     }
   }
 

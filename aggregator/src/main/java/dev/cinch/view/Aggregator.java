@@ -13,8 +13,8 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.Segments;
-import dev.cinch.bag.storage.StoreStorage;
-import dev.cinch.bag.storage.StoreStorage.Draft;
+import dev.cinch.bag.storage.Storage;
+import dev.cinch.bag.storage.Storage.Draft;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -239,16 +239,15 @@ public final class Aggregator {
       throws IOException {
     SegmentHeader header = header(number, records);
     Name name = log.layout().segment(number);
-    StoreStorage storage = log.documents();
+    Storage storage = log.storage();
     try (Draft draft = storage.draft(log.layout().segments())) {
-      var written = new SegmentOutput(draft);
-      var encoder = new SegmentEncoder(header, written);
+      var encoder = new SegmentEncoder(header, draft::write);
       for (Link link : records) {
         feed.feed(link.record(), encoder);
         progress.accept(before + encoder.messages());
       }
       encoder.end();
-      written.finish();
+      draft.finish();
       storage.secure(log.layout().segments()); // no segment must outlive the one before it
       chain.durable(records.get(records.size() - 1)); // nor the records that it is of
       log.requireSame();
@@ -269,7 +268,7 @@ public final class Aggregator {
         return Optional.empty();
       }
       compare(number, encoder.content());
-      return Optional.of(new Published(header, encoder.messages(), written.length()));
+      return Optional.of(new Published(header, encoder.messages(), encoder.length()));
     }
   }
 

@@ -16,8 +16,8 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.read.Segments;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -37,7 +37,7 @@ import java.util.function.Consumer;
 public final class Expiry {
   private final Log target;
   private final LogContext log;
-  private final StoreStorage storage;
+  private final Storage storage;
   private final long keepNanos;
   private final HorizonChain chain;
   private final Segments segments;
@@ -51,7 +51,7 @@ public final class Expiry {
     }
     this.target = log;
     this.log = log.context();
-    this.storage = this.log.documents();
+    this.storage = this.log.storage();
     this.keepNanos = Aggregator.saturatedNanos(keep);
     this.chain = new HorizonChain(this.log);
     this.segments = new Segments(this.log);
@@ -175,7 +175,7 @@ public final class Expiry {
     Name path = log.layout().floor(floor.segment());
     // The checkpoint that covers a later segment must not be lost when these are gone.
     storage.secure(log.layout().checkpoints());
-    log.storage().publish(path, floor.encode());
+    log.publish(path, floor.encode());
     Floor there = chain.floor();
     if (there.segment() == floor.segment() && !there.equals(floor)) {
       throw new DamagedException(path, 0, floor.toString(), there.toString());
@@ -211,7 +211,7 @@ public final class Expiry {
         OptionalLong number = LogLayout.floorNumber(name);
         Name path = log.layout().checkpoints().resolve(name);
         if (number.isPresent() && number.getAsLong() < floor.segment()) {
-          boolean unused = storage.remove(path);
+          storage.remove(path);
         }
       }
     }
@@ -225,11 +225,12 @@ public final class Expiry {
     private void segment(Name path, boolean really) throws IOException {
       try {
         long size = size(path); // closed by now, or an NFS client would keep it under another name
-        if (!really || storage.remove(path)) { // else somebody else was faster
-          segments++;
-          bytes += size;
-          each.accept(path);
+        if (really) {
+          storage.remove(path);
         }
+        segments++;
+        bytes += size;
+        each.accept(path);
       } catch (NoSuchFileException e) {
         return; // somebody else was faster
       }

@@ -3,7 +3,7 @@ package dev.cinch.view;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.view.RetireBlockedException.Kept;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -18,11 +18,11 @@ final class Obstacles {
   /** So many are told of one by one. */
   static final int MOST = 10;
 
-  private final StoreStorage storage;
+  private final Storage storage;
   private final List<Kept> kept = new ArrayList<>();
   private long others;
 
-  Obstacles(StoreStorage storage) {
+  Obstacles(Storage storage) {
     this.storage = storage;
   }
 

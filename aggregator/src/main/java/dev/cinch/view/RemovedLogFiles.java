@@ -8,8 +8,8 @@ import dev.cinch.bag.layout.OwnPaths;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
@@ -31,7 +31,7 @@ public final class RemovedLogFiles {
   private static final Logger LOG = LoggerFactory.getLogger(RemovedLogFiles.class);
 
   private final StoreContext store;
-  private final StoreStorage storage;
+  private final Storage storage;
 
   public RemovedLogFiles(Store store) {
     this.store = store.context();
@@ -138,10 +138,11 @@ public final class RemovedLogFiles {
         return;
       }
       try {
-        if (!really || storage.remove(file)) { // else somebody else was faster
-          files++;
-          each.accept(file);
+        if (really) {
+          storage.remove(file);
         }
+        files++;
+        each.accept(file);
       } catch (IOException e) {
         obstacles.add(e, file);
       }

@@ -17,8 +17,8 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.Segments;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -50,7 +50,7 @@ public final class Retention {
   static final long STALE_NANOS = Duration.ofDays(1).toNanos();
 
   private final LogContext log;
-  private final StoreStorage storage;
+  private final Storage storage;
   private final long retentionNanos;
   private final HorizonChain chain;
   private final Segments segments;
@@ -63,7 +63,7 @@ public final class Retention {
       throw new IllegalArgumentException("a retention time is not negative: " + retention);
     }
     this.log = log.context();
-    this.storage = this.log.documents();
+    this.storage = this.log.storage();
     this.retentionNanos = retention.toNanos();
     this.chain = new HorizonChain(this.log);
     this.segments = new Segments(this.log);
@@ -145,7 +145,8 @@ public final class Retention {
     long removed = 0;
     for (Name file : stale) {
       try {
-        removed += storage.remove(file) ? 1 : 0;
+        storage.remove(file);
+        removed++;
       } catch (IOException e) {
         retired.obstacles().add(e, file);
       }
@@ -235,7 +236,7 @@ public final class Retention {
                       log.layout().checkpoint(due.number()), covered.size(), Checkpoint.MAX_BYTES)
               + " nothing was deleted");
     }
-    log.storage().publish(log.layout().checkpoint(due.number()), bytes);
+    log.publish(log.layout().checkpoint(due.number()), bytes);
     Optional<Checkpoint> there = chain.checkpoint();
     if (there.isPresent() && there.get().number() > due.number()) {
       LOG.debug("{}: somebody else retires more; ours, behind theirs, means nothing", due);

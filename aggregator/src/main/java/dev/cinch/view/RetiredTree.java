@@ -11,8 +11,8 @@ import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -36,7 +36,7 @@ final class RetiredTree {
   private static final Logger LOG = LoggerFactory.getLogger(RetiredTree.class);
 
   private final LogContext log;
-  private final StoreStorage storage;
+  private final Storage storage;
   private final Consumer<Name> each;
   private final boolean really;
   private final Obstacles obstacles;
@@ -49,7 +49,7 @@ final class RetiredTree {
    */
   public RetiredTree(LogContext log, Consumer<Name> each, boolean really) {
     this.log = log;
-    this.storage = log.documents();
+    this.storage = log.storage();
     this.each = each;
     this.really = really;
     this.obstacles = new Obstacles(storage);
@@ -288,7 +288,7 @@ final class RetiredTree {
   @CanIgnoreReturnValue
   private boolean remove(Name file) throws IOException {
     try {
-      boolean unused = storage.remove(file); // or another run, or an earlier one, was here
+      storage.remove(file); // or another run, or an earlier one, was here
       return true;
     } catch (FileSystemException e) {
       if (!LogLayout.isHeldOpen(file.last())) {

@@ -14,7 +14,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings.Leases;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.sim.History.Attempt;
@@ -96,13 +96,17 @@ final class Checks {
   /** Also floors of which nobody told: an expirer may fail once it has published one. */
   private void published(LogContext log, int index) throws IOException {
     Name place = log.layout().checkpoints();
-    for (String name : log.documents().listIfThere(place, Freshness.CERTAIN)) {
+    for (String name : log.storage().listIfThere(place, Freshness.CERTAIN)) {
       if (LogLayout.floorNumber(name).isPresent()) {
         Name floor = place.resolve(name);
         history.floor(
             index,
-            log.documents()
-                .read(floor, Envelope.MAX_SMALL_BYTES, bytes -> Floor.decode(bytes, floor))
+            log.storage()
+                .read(
+                    floor,
+                    Envelope.MAX_SMALL_BYTES,
+                    Freshness.CACHED,
+                    bytes -> Floor.decode(bytes, floor))
                 .to());
       }
     }

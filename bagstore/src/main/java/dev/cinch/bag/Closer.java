@@ -192,7 +192,7 @@ public final class Closer {
       listener.begins();
       var due = new TreeMap<LogName, Long>();
       try {
-        store.context().storage().requireSame(); // else each round would fail
+        store.context().requireSame(); // else each round would fail
         StoreSettings settings = store.settings();
         // A closer with a wrong clock refuses to work.
         long past = store.context().checkedNow() - settings.graceNanos();

@@ -18,7 +18,7 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.read.Segments;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;

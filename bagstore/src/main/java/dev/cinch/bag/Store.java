@@ -20,9 +20,8 @@ import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.storage.LogStorage;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.RemovedLogs;
@@ -202,12 +201,12 @@ public final class Store {
     var fresh = new Fresh(fs, environment.random(), root);
     var clock =
         new FsClock(fs, fresh, fs.path(layout.clock()), identity.settings().directoryMode());
-    var storage = new PosixStore(fs, fresh, clock, layout, identity, environment.time());
+    var storage = new PosixStore(fs, fresh, clock, layout, identity.settings(), environment.time());
     return of(new Opened(storage, layout, identity), environment);
   }
 
   /** A storage that was found to hold a store. */
-  record Opened(StoreStorage storage, StoreLayout layout, StoreIdentity identity) {}
+  record Opened(Storage storage, StoreLayout layout, StoreIdentity identity) {}
 
   private static Store of(Opened opened, Environment environment) {
     return new Store(
@@ -345,9 +344,8 @@ public final class Store {
           layout.identity(), 0, "the identity of log " + name, "that of log " + named);
     }
     Id id = in.id("log");
-    LogStorage storage = context.storage().log(layout, id);
     return new Log(
-        new LogContext(context, layout, id, in.number("created"), storage, new AtomicReference<>()),
+        new LogContext(context, layout, id, in.number("created"), new AtomicReference<>()),
         timestamps);
   }
 
@@ -362,7 +360,11 @@ public final class Store {
     Name file = layout.identity();
     return context
         .storage()
-        .read(file, MAX_SETTINGS, bytes -> Envelope.decode(StoreIdentity.OF_LOG, bytes, file));
+        .read(
+            file,
+            MAX_SETTINGS,
+            Freshness.CACHED,
+            bytes -> Envelope.decode(StoreIdentity.OF_LOG, bytes, file));
   }
 
   /**
@@ -451,7 +453,7 @@ public final class Store {
               .put("name", name.value())
               .put("created", created);
       byte[] identity = Envelope.encode(StoreIdentity.OF_LOG, document);
-      boolean unused = context.storage().publish(layout.identity(), identity);
+      context.publish(layout.identity(), identity);
       return log(name);
     }
   }

@@ -10,7 +10,7 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.MemoryStore;
 import dev.cinch.bag.storage.ObjectStore;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.ManualTime;
@@ -62,12 +62,12 @@ public final class Rig {
   }
 
   /** The same of objects that are put, got, listed and deleted. */
-  public static StoreStorage objects(TimeSource time) {
+  public static Storage objects(TimeSource time) {
     return new ObjectStore(new ObjectStore.Objects(time), NO_DISK, IDENTITY);
   }
 
   /** What a process opens of such a store. */
-  public static Store open(StoreStorage storage, TimeSource time, String machine) {
+  public static Store open(Storage storage, TimeSource time, String machine) {
     return Store.of(
         new StoreContext(
             storage,

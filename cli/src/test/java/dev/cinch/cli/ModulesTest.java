@@ -21,8 +21,9 @@ import com.tngtech.archunit.library.dependencies.SliceIdentifier;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.storage.LogStorage;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Storage;
+import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.http.HttpLeaseClient;
 import java.io.IOException;
@@ -364,8 +365,19 @@ class ModulesTest {
             .and()
             .doNotHaveSimpleName("Aggregator") // publishes segments
             .should()
-            .callCodeUnitWhere(
-                call("that makes", StoreStorage.class, "draft", "publish", "note", "prepare")));
+            .callCodeUnitWhere(call("that makes", Storage.class, "draft", "publish", "prepare")));
+    holds(
+        noClasses()
+            .that()
+            .doNotHaveFullyQualifiedName(StoreContext.class.getName()) // looks whether it is the
+            .and()
+            .doNotHaveFullyQualifiedName(LogContext.class.getName()) // store that was opened
+            .and()
+            .doNotHaveFullyQualifiedName("dev.cinch.bag.NewStore")
+            .and()
+            .resideOutsideOfPackage("dev.cinch.bag.storage..")
+            .should()
+            .callCodeUnitWhere(call("that publishes", Storage.class, "publish")));
     holds(
         noClasses()
             .that()
@@ -375,7 +387,7 @@ class ModulesTest {
             .and()
             .doNotHaveSimpleName("Expiry") // publishes floors
             .should()
-            .callCodeUnitWhere(call("that publishes", LogStorage.class, "publish")));
+            .callCodeUnitWhere(call("that publishes", LogContext.class, "publish")));
     holds(
         noClasses()
             .that()
@@ -384,7 +396,7 @@ class ModulesTest {
             .callCodeUnitWhere(
                 call("that writes", StoreFs.class, "create", "link", "append", "overwrite", "mkdir")
                     .or(call("that writes", Fresh.class, "publish", "ensureDirectory"))
-                    .or(call("that writes", LogStorage.class, "enter", "seal", "announce"))));
+                    .or(call("that writes", Storage.class, "enter", "seal"))));
     holds(
         noClasses()
             .that()

@@ -18,8 +18,8 @@ import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.InWords;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.lease.Id;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
 final class BucketSalvager {
   private static final int SMALLEST_HEADER = 88;
 
-  private final StoreStorage storage;
+  private final Storage storage;
   private final LogLayout log;
   private final KnownChain chain;
   private final SegmentSalvager segments;
@@ -51,7 +51,7 @@ final class BucketSalvager {
   private long messages;
 
   BucketSalvager(
-      StoreStorage storage,
+      Storage storage,
       LogLayout log,
       KnownChain chain,
       SegmentSalvager segments,

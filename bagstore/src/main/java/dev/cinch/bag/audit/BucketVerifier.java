@@ -21,9 +21,9 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Patience;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
@@ -41,7 +41,7 @@ final class BucketVerifier {
   private static final int MOST_FINDINGS = 100;
 
   private final LogContext log;
-  private final StoreStorage storage;
+  private final Storage storage;
   private final Locks locks;
   private final Patience wait;
   private final Tally tally;
@@ -51,7 +51,7 @@ final class BucketVerifier {
 
   BucketVerifier(LogContext log, Tally tally) {
     this.log = log;
-    this.storage = log.documents();
+    this.storage = log.storage();
     this.locks = new Locks(log);
     this.wait = locks.patience();
     this.tally = tally;
@@ -141,7 +141,7 @@ final class BucketVerifier {
   private void prelock(Name prelock, boolean there) throws IOException {
     String actual = "no file";
     if (there) {
-      byte[] bytes = storage.read(prelock, 1 << 12, all -> all);
+      byte[] bytes = storage.read(prelock, 1 << 12, Freshness.CACHED, all -> all);
       tally.read(prelock, bytes.length);
       actual = bytes.length == 1 && bytes[0] == 'x' ? "" : bytes.length + " bytes";
     }
@@ -227,9 +227,9 @@ final class BucketVerifier {
   private void openFile(Bucket bucket, Name path, DataFileName name, WitnessVerifier keys)
       throws NoSuchFileException {
     var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
-    OpenFiles.Opening uncached = () -> log.storage().open(bucket, name, Freshness.CERTAIN);
+    OpenFiles.Opening uncached = () -> log.storage().open(path, Freshness.CERTAIN);
     var findings = new ArrayList<Finding>();
-    try (Stored in = log.storage().open(bucket, name, Freshness.CACHED);
+    try (Stored in = log.storage().open(path, Freshness.CACHED);
         var cursor =
             new DataFileCursor(
                 path,

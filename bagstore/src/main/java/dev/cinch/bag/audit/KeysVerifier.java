@@ -5,7 +5,7 @@ import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.KeyRules;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.witness.PublicKey;
@@ -81,7 +81,10 @@ final class KeysVerifier {
     try {
       tally.read(store.storage(), path);
       KeyFile file =
-          store.storage().read(path, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, path));
+          store
+              .storage()
+              .read(
+                  path, KeyFile.MAX_BYTES, Freshness.CACHED, bytes -> KeyFile.decode(bytes, path));
       KeyRules.objection(store.identity(), number, file, keys)
           .map(actual -> Finding.damage(path, 0, KeyRules.expected(number), actual))
           .ifPresent(tally::found);

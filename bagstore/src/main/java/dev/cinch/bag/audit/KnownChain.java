@@ -12,8 +12,8 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.model.InWords;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * those count whose digests lead down from the checkpoint. Not thread-safe.
  */
 final class KnownChain {
-  private final StoreStorage storage;
+  private final Storage storage;
   private final LogLayout log;
   private final SalvageSink sink;
 
@@ -56,7 +56,7 @@ final class KnownChain {
 
   private boolean gap;
 
-  KnownChain(StoreStorage storage, LogLayout log, SalvageSink sink) {
+  KnownChain(Storage storage, LogLayout log, SalvageSink sink) {
     this.storage = storage;
     this.log = log;
     this.sink = sink;
@@ -182,7 +182,10 @@ final class KnownChain {
   private <T> @Nullable Read<T> read(Name path, int most, Decoding<T> as) throws IOException {
     try {
       return storage.read(
-          path, most, bytes -> new Read<>(as.decode(bytes, path), Envelope.sha256(bytes)));
+          path,
+          most,
+          Freshness.CACHED,
+          bytes -> new Read<>(as.decode(bytes, path), Envelope.sha256(bytes)));
     } catch (DamagedException e) {
       left(path, e.offset(), "expected " + e.expected());
     } catch (IOException e) {

@@ -16,8 +16,8 @@ import dev.cinch.bag.layout.SealName;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LogVerifier {
   private final LogContext log;
-  private final StoreStorage storage;
+  private final Storage storage;
   private final HorizonChain chain;
   private final KeysVerifier keys;
   private final Tally tally;
@@ -59,7 +59,7 @@ final class LogVerifier {
 
   LogVerifier(LogContext log, KeysVerifier keys, Tally tally) {
     this.log = log;
-    this.storage = log.documents();
+    this.storage = log.storage();
     this.chain = new HorizonChain(log);
     this.keys = keys;
     this.tally = tally;

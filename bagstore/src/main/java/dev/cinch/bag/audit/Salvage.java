@@ -9,8 +9,8 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.TimeName;
 import dev.cinch.bag.model.InWords;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
@@ -36,11 +36,11 @@ import java.util.TreeSet;
  */
 @CheckReturnValue
 public final class Salvage {
-  private final StoreStorage storage;
+  private final Storage storage;
   private final LogLayout log;
   private final SalvageSink sink;
 
-  private Salvage(StoreStorage storage, LogLayout log, SalvageSink sink) {
+  private Salvage(Storage storage, LogLayout log, SalvageSink sink) {
     this.storage = storage;
     this.log = log;
     this.sink = sink;
@@ -55,7 +55,7 @@ public final class Salvage {
    * @throws IOException if the sink fails, or the log's directory can't be listed
    */
   @CanIgnoreReturnValue
-  public static long run(StoreStorage storage, LogLayout log, SalvageSink sink) throws IOException {
+  public static long run(Storage storage, LogLayout log, SalvageSink sink) throws IOException {
     return new Salvage(storage, log, sink).run();
   }
 

@@ -13,8 +13,8 @@ import dev.cinch.bag.format.SegmentTrailer;
 import dev.cinch.bag.model.InWords;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -43,7 +43,7 @@ final class SegmentSalvager {
    */
   private static final long MOST_ZEROS = 1L << 28;
 
-  private final StoreStorage storage;
+  private final Storage storage;
   private final SalvageSink sink;
   private final TreeMap<Long, Found> byBucket = new TreeMap<>();
   private final Map<Long, SegmentHeader> headers = new HashMap<>();
@@ -80,7 +80,7 @@ final class SegmentSalvager {
     }
   }
 
-  SegmentSalvager(StoreStorage storage, SalvageSink sink) {
+  SegmentSalvager(Storage storage, SalvageSink sink) {
     this.storage = storage;
     this.sink = sink;
   }

@@ -13,7 +13,7 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.read.SegmentFeed;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -82,7 +82,7 @@ final class SegmentsVerifier {
   }
 
   private List<String> list(Name directory, Freshness freshness) throws IOException {
-    return log.documents().listIfThere(directory, freshness);
+    return log.storage().listIfThere(directory, freshness);
   }
 
   private void look(Freshness freshness) throws IOException {
@@ -263,7 +263,7 @@ final class SegmentsVerifier {
     Name path = log.layout().checkpoint(number);
     try {
       Checkpoint c = new HorizonChain(log).readCheckpoint(number);
-      tally.read(log.documents(), path);
+      tally.read(log.storage(), path);
       if (c.segment() > segments) {
         segments(Freshness.PERMITTED, false);
         published(c.segment());

@@ -18,7 +18,7 @@ import dev.cinch.bag.read.LogReader;
 import dev.cinch.bag.registry.StoreCeilings;
 import dev.cinch.bag.registry.StoreRevocations;
 import dev.cinch.bag.registry.StoreShards;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Revocation;
@@ -177,7 +177,9 @@ public final class StoreVerifier {
     byte[] expected = context.identity().encode();
     try {
       int unused =
-          context.storage().read(path, StoreIdentity.MAX_BYTES, b -> same(path, expected, b));
+          context
+              .storage()
+              .read(path, StoreIdentity.MAX_BYTES, Freshness.CACHED, b -> same(path, expected, b));
     } catch (ForeignEntryException e) {
       throw e;
     } catch (DamagedException e) {

@@ -3,8 +3,8 @@ package dev.cinch.bag.audit;
 import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.StoreContext;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -104,7 +104,7 @@ final class Tally {
     return damage > 0;
   }
 
-  void read(StoreStorage storage, Name document) throws IOException {
+  void read(Storage storage, Name document) throws IOException {
     try (Stored in = storage.open(document, Freshness.PERMITTED)) {
       read(document, in.size());
     }

@@ -11,10 +11,11 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.Buckets.Settled;
-import dev.cinch.bag.storage.Closing;
-import dev.cinch.bag.storage.LogStorage;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
+import dev.cinch.bag.storage.Storage.Draft;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -48,7 +49,7 @@ public final class BucketCloser {
 
   private final Consumer<ForeignEntryException> leftOut;
   private final LogContext log;
-  private final LogStorage storage;
+  private final Storage storage;
   private final Locks locks;
 
   public BucketCloser(LogContext log) {
@@ -81,7 +82,7 @@ public final class BucketCloser {
       try {
         Optional<Closed> before = locks.readIfListed(bucket); // else closed once more, to one end
         if (before.isPresent()) {
-          storage.finish(bucket);
+          storage.show(lock(bucket));
           return before;
         }
         return Optional.of(attempt(bucket));
@@ -118,7 +119,7 @@ public final class BucketCloser {
     try {
       Optional<Closed> now = locks.read(bucket, Freshness.CERTAIN);
       if (now.isPresent()) {
-        storage.finish(bucket);
+        storage.show(lock(bucket));
       }
       return now;
     } catch (IOException e) {
@@ -129,22 +130,37 @@ public final class BucketCloser {
   }
 
   private Closed attempt(Bucket bucket) throws IOException {
-    try (Closing closing = storage.seal(bucket)) { // step 1
-      List<DataFileExtent> files = measure(bucket, closing.files()); // steps 2 and 3
-      write(bucket, files, closing); // step 4
-      closing.publish();
-      Closed truth =
-          locks
-              .read(bucket, Freshness.CERTAIN)
-              .orElseThrow(() -> new NoSuchFileException(bucket.toString()));
-      closing.finish(); // step 5
-      return truth;
+    Name place = log.layout().bucket(bucket);
+    storage.seal(place); // step 1
+    List<String> names = storage.list(place, Freshness.CERTAIN); // step 2
+    List<DataFileExtent> files = measure(bucket, names); // step 3
+    try (Draft lock = storage.draft(place)) {
+      write(bucket, files, lock);
+      lock.finish();
+      log.requireSame();
+      boolean unused = lock.publish(lock(bucket)); // step 4: the truth is what the name holds
+      storage.secure(place);
     }
+    Closed truth =
+        locks
+            .read(bucket, Freshness.CERTAIN)
+            .orElseThrow(() -> new NoSuchFileException(bucket.toString()));
+    names.stream() // step 5
+        .filter(Name::isTemporary)
+        .forEach(name -> storage.removeQuietly(place.resolve(name)));
+    storage.show(lock(bucket));
+    return truth;
   }
 
-  private List<DataFileExtent> measure(Bucket bucket, List<DataFileName> names) throws IOException {
+  private Name lock(Bucket bucket) {
+    return LogLayout.lock(log.layout().bucket(bucket));
+  }
+
+  private List<DataFileExtent> measure(Bucket bucket, List<String> names) throws IOException {
+    List<DataFileName> dataFiles =
+        names.stream().map(DataFileName::parse).flatMap(Optional::stream).sorted(BY_NAME).toList();
     var measured = new ArrayList<DataFileExtent>();
-    for (DataFileName name : names.stream().sorted(BY_NAME).toList()) {
+    for (DataFileName name : dataFiles) {
       try (var files = new DataFiles(log, bucket, 1)) {
         measured.add(files.measure(name));
       } catch (ForeignEntryException e) {
@@ -157,10 +173,9 @@ public final class BucketCloser {
     return measured;
   }
 
-  private void write(Bucket bucket, List<DataFileExtent> measured, Closing closing)
-      throws IOException {
+  private void write(Bucket bucket, List<DataFileExtent> measured, Draft lock) throws IOException {
     var header = SegmentHeader.ofBucket(log.store().identity().id(), log.id(), bucket);
-    var out = new SegmentEncoder(header, closing::write);
+    var out = new SegmentEncoder(header, lock::write);
     out.bucket(
         SegmentBucket.closed(
             bucket.start(),

@@ -6,8 +6,8 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Family;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Family;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.util.Optional;
@@ -63,7 +63,7 @@ final class Checkpoints {
    * number than 1.
    */
   private OptionalLong listed(Family family) throws IOException {
-    return family.last(log.documents(), log.layout(), Freshness.PERMITTED);
+    return family.last(log.storage(), log.layout(), Freshness.PERMITTED);
   }
 
   private Checkpoint remembered(long number) throws IOException {
@@ -78,10 +78,11 @@ final class Checkpoints {
   /** Reads one, whether it was read before or not. */
   Checkpoint read(long number) throws IOException {
     Name path = log.layout().checkpoint(number);
-    return log.documents()
+    return log.storage()
         .read(
             path,
             Checkpoint.MAX_BYTES,
+            Freshness.CACHED,
             bytes -> {
               Checkpoint c = Checkpoint.decode(bytes, path);
               boolean same = c.log().equals(log.id()) && c.number() == number;
@@ -93,10 +94,11 @@ final class Checkpoints {
 
   private Floor readFloor(long number) throws IOException {
     Name path = log.layout().floor(number);
-    return log.documents()
+    return log.storage()
         .read(
             path,
             Envelope.MAX_SMALL_BYTES,
+            Freshness.CACHED,
             bytes -> {
               Floor f = Floor.decode(bytes, path);
               boolean same = f.log().equals(log.id()) && f.segment() == number;

@@ -9,6 +9,7 @@ import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.format.HorizonRecord.Sums;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.CountingKeys.KeyCount;
@@ -281,7 +282,7 @@ public final class HorizonAdvance {
     if (tip.isPresent()) {
       chain.durable(tip.get()); // or the next record could outlive it
     } else {
-      log.documents().secure(log.layout().root()); // or the first one the log's identity
+      log.storage().secure(log.layout().root()); // or the first one the log's identity
     }
     long from = tip.map(t -> t.record().to()).orElse(Long.MIN_VALUE);
     var buckets = new ArrayList<>(log.buckets().all(from, to, this::isSettled)); // step 3
@@ -345,7 +346,10 @@ public final class HorizonAdvance {
             log.store().machine() + "-" + intent.closer(),
             now);
     try {
-      log.storage().publish(chain.path(number), record.encode());
+      if (number % LogLayout.RECORDS_PER_GROUP == 1) {
+        log.storage().prepare(log.layout().recordGroup(LogLayout.groupOfRecord(number)));
+      }
+      log.publish(chain.path(number), record.encode());
     } catch (NoSuchFileException e) {
       Optional<Link> passed = chain.freshTip();
       if (passed.isPresent() && passed.get().record().number() >= number) {

@@ -12,8 +12,8 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.storage.LogStorage.Family;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Family;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.storage.Records;
 import dev.cinch.bag.store.LogContext;
@@ -110,7 +110,7 @@ public final class HorizonChain {
    */
   private Optional<Link> reaching(Optional<Link> listed) throws IOException {
     Optional<Link> tip = listed;
-    Patience wait = log.documents().patience(log.layout().root());
+    Patience wait = log.storage().patience(log.layout().root());
     while (true) {
       Optional<DamagedException> missing = missing(tip.map(t -> t.record().number()).orElse(0L));
       if (missing.isEmpty()) {
@@ -145,11 +145,11 @@ public final class HorizonChain {
   }
 
   private OptionalLong last(Family family) throws IOException {
-    return family.last(log.documents(), log.layout(), Freshness.CACHED);
+    return family.last(log.storage(), log.layout(), Freshness.CACHED);
   }
 
   private Records records(Freshness freshness) throws IOException {
-    return Records.list(log.documents(), log.layout(), freshness);
+    return Records.list(log.storage(), log.layout(), freshness);
   }
 
   private DamagedException missing(Name named, long number, long last) {
@@ -172,7 +172,7 @@ public final class HorizonChain {
   private long lastRecord(Name segment, Freshness freshness) throws IOException {
     try {
       ByteBuffer start = ByteBuffer.allocate(SegmentHeader.BYTES).order(ByteOrder.LITTLE_ENDIAN);
-      try (Stored in = log.documents().open(segment, freshness)) {
+      try (Stored in = log.storage().open(segment, freshness)) {
         int unused = in.read(start, 0);
       }
       SegmentHeader h = SegmentHeader.decode(start.flip(), segment);
@@ -260,7 +260,7 @@ public final class HorizonChain {
    */
   public Link readKept(long number) throws IOException {
     Name group = log.layout().recordGroup(LogLayout.groupOfRecord(number));
-    return log.documents()
+    return log.storage()
         .patience(group)
         .find(() -> readUnlessMissing(number))
         .orElseThrow(
@@ -294,8 +294,8 @@ public final class HorizonChain {
   public Link durable(Link link) throws IOException {
     long number = link.record().number();
     try {
-      log.documents().secure(log.layout().records());
-      log.documents().secure(log.layout().recordGroup(LogLayout.groupOfRecord(number)));
+      log.storage().secure(log.layout().records());
+      log.storage().secure(log.layout().recordGroup(LogLayout.groupOfRecord(number)));
     } catch (IOException e) {
       if (!retired(number)) {
         throw e;
@@ -313,7 +313,7 @@ public final class HorizonChain {
     Name seal = log.layout().recordSeal(link.record().number(), link.digest());
     try {
       durable(link);
-      log.storage().publish(seal, new byte[0]);
+      log.publish(seal, new byte[0]);
     } catch (IOException e) {
       LOG.debug("{}: not left: {}", seal, e.toString());
     }
@@ -336,7 +336,7 @@ public final class HorizonChain {
   }
 
   private Link read(long number, Freshness freshness) throws IOException {
-    return log.documents()
+    return log.storage()
         .read(path(number), HorizonRecord.MAX_BYTES, freshness, bytes -> decode(bytes, number));
   }
 

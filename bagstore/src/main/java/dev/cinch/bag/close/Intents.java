@@ -4,8 +4,8 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.Id;
 import java.io.IOException;
@@ -34,14 +34,14 @@ public final class Intents {
   private static final long STALE_NANOS = Duration.ofDays(1).toNanos();
 
   private final LogContext log;
-  private final StoreStorage storage;
+  private final Storage storage;
 
   /** What this has left last: an advance that failed goes by it again. */
   private volatile @Nullable Left last;
 
   public Intents(LogContext log) {
     this.log = log;
-    this.storage = log.documents();
+    this.storage = log.storage();
   }
 
   /**
@@ -98,7 +98,7 @@ public final class Intents {
     Id closer = Id.random(log.store().random());
     Name document =
         reach == Long.MAX_VALUE ? layout.endIntent(closer) : layout.intent(reach, closer);
-    boolean unused = storage.publish(document, new byte[0]);
+    log.store().publish(document, new byte[0]);
     return new Intent(to, closer, new Left(reach, document));
   }
 

@@ -11,7 +11,7 @@ import dev.cinch.bag.format.SegmentTrailer;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
@@ -70,7 +70,7 @@ public final class Locks {
   public Optional<Closed> readIfListed(Bucket bucket) throws IOException {
     Name path = path(bucket);
     Name place = path.parent();
-    return log.documents().listIfThere(place, Freshness.CACHED).contains(path.last())
+    return log.storage().listIfThere(place, Freshness.CACHED).contains(path.last())
         ? read(bucket)
         : Optional.empty();
   }
@@ -92,7 +92,7 @@ public final class Locks {
 
   /** Patience with locks that look missing. */
   public Patience patience() {
-    return log.documents().patience(log.layout().buckets());
+    return log.storage().patience(log.layout().buckets());
   }
 
   /**

@@ -38,7 +38,7 @@ public final class UnrecordedLocks {
    */
   public Optional<DamagedException> missing(Collection<Bucket> locked) throws IOException {
     long last = locked.stream().mapToLong(Bucket::end).max().orElse(Long.MIN_VALUE);
-    Patience wait = log.documents().patience(log.layout().root());
+    Patience wait = log.storage().patience(log.layout().root());
     Optional<Reach> found = wait.find(() -> Optional.of(reach()).filter(r -> r.to() >= last));
     if (found.isPresent()) {
       return Optional.empty();

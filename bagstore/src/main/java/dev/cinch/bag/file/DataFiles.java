@@ -11,7 +11,7 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
@@ -51,7 +51,7 @@ public final class DataFiles implements Evidence.Source {
   }
 
   private Stored open(DataFileName name, Freshness freshness) throws IOException {
-    return log.storage().open(bucket, name, freshness);
+    return log.storage().open(LogLayout.dataFile(log.layout().bucket(bucket), name), freshness);
   }
 
   /**

@@ -23,7 +23,7 @@ public final class SegmentMarks {
    */
   public SegmentMarks(LogContext log, Optional<Checkpoint> checkpoint) {
     this.checkpoint = checkpoint;
-    this.wait = log.documents().patience(log.layout().segments());
+    this.wait = log.storage().patience(log.layout().segments());
   }
 
   /** Of segments that no checkpoint covers, or that are to be compared by the caller. */

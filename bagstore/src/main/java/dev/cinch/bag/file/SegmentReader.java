@@ -14,7 +14,7 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.TrustedKeys;
@@ -191,7 +191,7 @@ public final class SegmentReader implements Closeable {
   }
 
   private static Stored open(LogContext log, Name path, Freshness freshness) throws IOException {
-    return log.documents().open(path, freshness);
+    return log.storage().open(path, freshness);
   }
 
   private static Optional<Stored> find(LogContext log, long number, SegmentMarks marks)

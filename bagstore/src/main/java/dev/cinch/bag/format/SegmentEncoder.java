@@ -171,6 +171,7 @@ public final class SegmentEncoder {
     if (content != null) {
       contentDigest = content.end(count, buckets);
     }
+    offset += length + trailer.remaining();
     out.write(block);
     out.write(trailer);
   }
@@ -186,6 +187,11 @@ public final class SegmentEncoder {
   /** Once it has ended, of a segment: see {@link SegmentContent}. */
   public String content() {
     return contentDigest;
+  }
+
+  /** Bytes so far. */
+  public long length() {
+    return offset;
   }
 
   /** Messages so far. */

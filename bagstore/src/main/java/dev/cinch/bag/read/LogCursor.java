@@ -19,7 +19,7 @@ import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.read.LogReader.Objection;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.store.LogContext;
 import java.io.Closeable;
@@ -203,7 +203,7 @@ public final class LogCursor implements Closeable {
     try {
       View now = chain.view(freshness);
       // The record that settles an open bucket may be in no cache of this machine yet.
-      Patience wait = settled ? null : log.documents().patience(log.layout().records());
+      Patience wait = settled ? null : log.storage().patience(log.layout().records());
       while (now.equals(before)) {
         if (audit != null && e instanceof DamagedException damaged) {
           audit.damaged(damaged);

@@ -8,7 +8,7 @@ import dev.cinch.bag.file.Evidence;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 

@@ -7,7 +7,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.file.OpenFiles;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Message;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.Closeable;
 import java.io.IOException;

@@ -14,7 +14,7 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.Buckets.Bag;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.CountingKeys;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;

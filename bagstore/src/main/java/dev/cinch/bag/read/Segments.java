@@ -13,7 +13,7 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
 import java.util.List;
@@ -46,7 +46,7 @@ public final class Segments {
   }
 
   private static List<String> names(LogContext log, Freshness freshness) throws IOException {
-    return log.documents().list(log.layout().segments(), freshness);
+    return log.storage().list(log.layout().segments(), freshness);
   }
 
   /** The numbers of all of them, as {@link #lastAsPermitted}. */

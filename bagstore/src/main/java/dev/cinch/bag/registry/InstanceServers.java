@@ -5,7 +5,7 @@ import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.registry.InstanceFile.Line;
 import dev.cinch.bag.registry.ServiceNames.ServerEntry;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
@@ -45,7 +45,7 @@ public final class InstanceServers {
   public static boolean join(StoreContext store, long number, InstanceFile here, SigningKey by)
       throws IOException {
     Name directory = store.layout().instances();
-    store.storage().requireSame();
+    store.requireSame();
     var statements = new Statements(store);
     var servers =
         new InstanceServers(
@@ -77,7 +77,7 @@ public final class InstanceServers {
       throws IOException {
     Name directory = store.layout().instances();
     var line = new Line(words, statements.sign(by, directory, name + " " + words));
-    return store.storage().publish(directory.resolve(name), line.encode());
+    return store.publish(directory.resolve(name), line.encode());
   }
 
   private List<ServerEntry> entries() {
@@ -118,7 +118,10 @@ public final class InstanceServers {
     Name directory = store.layout().instances();
     try {
       Optional<Line> line =
-          store.storage().read(directory.resolve(name), InstanceFile.MAX_BYTES, Line::decode);
+          store
+              .storage()
+              .read(
+                  directory.resolve(name), InstanceFile.MAX_BYTES, Freshness.CACHED, Line::decode);
       return line.isPresent()
               && statements.counts(
                   directory, number, name + " " + line.get().words(), line.get().signature())

@@ -111,7 +111,7 @@ final class SignedNames<T> {
     String name = signed(base, by);
     // If it was there: ours, from a request that was sent twice; or an earlier call failed before
     // it was durable. Whoever made it, it says the same.
-    boolean unused = store.storage().publish(place.resolve(name), new byte[0]);
+    store.publish(place.resolve(name), new byte[0]);
     return name;
   }
 

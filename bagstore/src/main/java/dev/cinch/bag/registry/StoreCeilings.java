@@ -4,7 +4,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
 import dev.cinch.bag.registry.ServiceNames.WordsName;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Sha256;
 import dev.cinch.lease.Shard;
@@ -87,7 +87,7 @@ public final class StoreCeilings {
 
   /** The highest one of each instance that has published one, past every cache. */
   List<CeilingName> highest() throws IOException {
-    List<String> listed = store.storage().listNow(place);
+    List<String> listed = store.listNow(place);
     statements.look();
     var highestFirst = Comparator.comparingLong(CeilingName::ceiling).reversed();
     return List.copyOf(names.counting(listed, CeilingName::instance, highestFirst).values());
@@ -173,7 +173,7 @@ public final class StoreCeilings {
   void leave(long number, byte[] words, SigningKey by) throws IOException {
     var name = new WordsName(number, store.now(), digest(words));
     boolean unused = // there already, where our own request was sent twice
-        store.storage().publish(place.resolve(this.words.signed(name.toString(), by)), words);
+        store.publish(place.resolve(this.words.signed(name.toString(), by)), words);
   }
 
   private static String digest(byte[] words) {
@@ -188,11 +188,14 @@ public final class StoreCeilings {
   Optional<byte[]> lastWords(long number) throws IOException {
     statements.look();
     var order = Comparator.comparingLong(WordsName::leftAt);
-    for (var found : words.in(store.storage().listNow(place), order)) {
+    for (var found : words.in(store.listNow(place), order)) {
       WordsName name = found.value();
       Name file = place.resolve(found.file());
       if (name.instance() == number && words.counts(found) && isOfHere(file, name)) {
-        byte[] bytes = store.storage().read(file, InstanceRegistry.MAX_LAST_WORDS, read -> read);
+        byte[] bytes =
+            store
+                .storage()
+                .read(file, InstanceRegistry.MAX_LAST_WORDS, Freshness.CACHED, read -> read);
         return digest(bytes).equals(name.sha256()) ? Optional.of(bytes) : Optional.empty();
       }
     }

@@ -6,12 +6,13 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage.Draft;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage.Draft;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
@@ -85,7 +86,10 @@ public final class StoreEnds {
     Name directory = store.layout().ends();
     statements.look();
     byte[] content = content(ends, number).getBytes(StandardCharsets.US_ASCII);
-    try (Draft draft = store.storage().draft(directory, content)) {
+    try (Draft draft = store.storage().draft(directory)) {
+      draft.write(ByteBuffer.wrap(content));
+      draft.finish();
+      store.requireSame();
       for (InstanceRegistry.End end : ends) {
         if (make(draft, end, number)) {
           mine.add(end);
@@ -160,7 +164,8 @@ public final class StoreEnds {
       }
       // Another's; or ours, from a request that was sent twice or whose answer was lost.
       try {
-        return Optional.of(store.storage().read(file, most, bytes -> reader.read(bytes, file)));
+        return Optional.of(
+            store.storage().read(file, most, Freshness.CACHED, bytes -> reader.read(bytes, file)));
       } catch (AccessDeniedException | DamagedException e) {
         // No file, too long for one, or its maker's alone.
       }

@@ -5,7 +5,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
 import dev.cinch.bag.registry.StoreShards.Instance;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.TrustedKeyFiles;

@@ -4,11 +4,12 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage.Draft;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage.Draft;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Revocation;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -28,7 +29,10 @@ public final class StoreRevocations {
   static Revocation keep(StoreContext store, Revocation mine) throws IOException {
     StoreLayout layout = store.layout();
     store.storage().prepare(layout.revocations());
-    try (Draft draft = store.storage().draft(layout.revocations(), RevocationFile.encode(mine))) {
+    try (Draft draft = store.storage().draft(layout.revocations())) {
+      draft.write(ByteBuffer.wrap(RevocationFile.encode(mine)));
+      draft.finish();
+      store.requireSame();
       Revocation standing =
           StoreEnds.standing(
                   store,
@@ -68,7 +72,11 @@ public final class StoreRevocations {
           found.add(
               store
                   .storage()
-                  .read(file, RevocationFile.MAX_BYTES, b -> RevocationFile.decode(b, file)));
+                  .read(
+                      file,
+                      RevocationFile.MAX_BYTES,
+                      Freshness.CACHED,
+                      b -> RevocationFile.decode(b, file)));
         } catch (NoSuchFileException e) {
           // It was removed meanwhile.
         } catch (DamagedException e) {

@@ -10,7 +10,7 @@ import dev.cinch.bag.registry.ServiceNames.ServerEntry;
 import dev.cinch.bag.registry.ServiceNames.ShardEntry;
 import dev.cinch.bag.registry.ServiceNames.SignedName;
 import dev.cinch.bag.registry.SignedNames.Found;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.KeyRefusedException;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
@@ -133,7 +133,7 @@ public final class StoreShards {
       long wall = time.wallNanos(); // a machine that sleeps may stop the other one
       List<String> names =
           freshness == Freshness.CERTAIN
-              ? store.storage().listNow(place)
+              ? store.listNow(place)
               : store.storage().list(place, freshness);
       if (time.monotonicNanos() - monotonic <= LONGEST_LOOK
           && time.wallNanos() - wall <= LONGEST_LOOK) {
@@ -159,7 +159,7 @@ public final class StoreShards {
     long number = now.lastMap() + 1;
     while (true) {
       var next = new ShardMap(number, count);
-      if (store.storage().publish(store.layout().shardMap(number), new byte[0])) {
+      if (store.publish(store.layout().shardMap(number), new byte[0])) {
         now.published.publish(StoreLayout.shardMapName(next), by);
         return look(store).map();
       }

@@ -7,7 +7,6 @@ import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.storage.LogStorage.Freshness;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.List;
@@ -22,7 +21,7 @@ import java.util.function.Consumer;
  * @param width of each, nanoseconds
  */
 @CheckReturnValue
-public record Buckets(StoreStorage storage, LogLayout log, long width) {
+public record Buckets(Storage storage, LogLayout log, long width) {
   /** Tells whether everything before a time is settled, so that buckets there may be retired. */
   @FunctionalInterface
   public interface Settled {
@@ -152,7 +151,7 @@ public record Buckets(StoreStorage storage, LogLayout log, long width) {
     for (String name : known(place)) {
       if (DataFileName.parse(name).isPresent()) {
         try {
-          boolean unused = storage.remove(place.resolve(name));
+          storage.remove(place.resolve(name));
         } catch (IOException e) {
           failed = e;
         }

@@ -19,7 +19,9 @@ public interface Entered {
    * late. With fewer than up to the end of the frame nobody will ever measure that. As many as
    * before: nothing of it is there (rule A2).
    */
-  long mostThere();
+  default long mostThere() {
+    return Long.MAX_VALUE;
+  }
 
   /** What a look at a bucket's mark tells. */
   enum Mark {
@@ -41,5 +43,5 @@ public interface Entered {
    * Writes no more to it. An error then concerns no frame: each was where {@link #append} says when
    * that returned.
    */
-  void leave();
+  default void leave() {}
 }

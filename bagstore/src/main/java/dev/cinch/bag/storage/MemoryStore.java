@@ -3,20 +3,20 @@ package dev.cinch.bag.storage;
 import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.storage.LogStorage.Decoder;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.lease.Id;
+import dev.cinch.bag.storage.Storage.Decoder;
+import dev.cinch.bag.storage.Storage.Draft;
 import dev.cinch.lease.time.TimeSource;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.util.List;
 import java.util.NavigableMap;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
 import org.jspecify.annotations.Nullable;
 
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * one directory. Nothing is cached, so every read is certain, and nothing outlives the process. The
  * shortest answer to what a storage must do. Thread-safe.
  */
-public final class MemoryStore implements StoreStorage {
+public final class MemoryStore implements Storage {
   private final StoreIdentity identity;
   private final TimeSource time;
   private final NavigableMap<Name, Document> documents;
@@ -52,7 +52,7 @@ public final class MemoryStore implements StoreStorage {
   }
 
   /** A document, or a data file, which grows. Thread-safe. */
-  static final class Document {
+  private static final class Document {
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     private final long at;
 
@@ -72,7 +72,7 @@ public final class MemoryStore implements StoreStorage {
   }
 
   /** What was in a document when it was opened. */
-  record Bytes(byte[] bytes) implements Stored {
+  private record Bytes(byte[] bytes) implements Stored {
     @Override
     public int read(ByteBuffer into, long offset) {
       int length = (int) Math.max(0, Math.min(into.remaining(), bytes.length - offset));
@@ -94,13 +94,13 @@ public final class MemoryStore implements StoreStorage {
   }
 
   /** Makes a document; null if there is one. */
-  @Nullable Document make(Name name, byte[] content) {
+  private @Nullable Document make(Name name, byte[] content) {
     var made = new Document(now());
     made.append(ByteBuffer.wrap(content));
     return documents.putIfAbsent(name, made) == null ? made : null;
   }
 
-  Document document(Name name) throws NoSuchFileException {
+  private Document document(Name name) throws NoSuchFileException {
     Document found = documents.get(name);
     if (found == null) {
       throw new NoSuchFileException(name.toString());
@@ -108,26 +108,70 @@ public final class MemoryStore implements StoreStorage {
     return found;
   }
 
-  /** Who holds it sees no append half-done, and no mark come. */
-  Object monitor() {
-    return documents;
-  }
-
-  boolean is(Name name, Document document) {
-    return documents.get(name) == document;
-  }
-
-  @Override
-  public void requireSame() {}
-
   @Override
   public long now() {
     return time.wallNanos();
   }
 
+  private boolean isSealed(Name bucket) {
+    return documents.containsKey(LogLayout.prelock(bucket));
+  }
+
+  /** Who holds the documents sees no append half-done, and no mark come. */
   @Override
-  public LogStorage log(LogLayout layout, Id id) {
-    return new MemoryLog(this, layout);
+  public Entered enter(Name dataFile, Durability durability) throws IOException {
+    synchronized (documents) {
+      if (isSealed(dataFile.parent())) {
+        throw new BucketSealedException();
+      }
+      Document made = make(dataFile, new byte[0]);
+      if (made == null) {
+        throw new FileAlreadyExistsException(dataFile.toString());
+      }
+      return new Writing(dataFile, made);
+    }
+  }
+
+  private final class Writing implements Entered {
+    private final Name name;
+    private final Document file;
+
+    Writing(Name name, Document file) {
+      this.name = name;
+      this.file = file;
+    }
+
+    @Override
+    public void append(ByteBuffer[] frame) {
+      synchronized (documents) {
+        for (ByteBuffer part : frame) {
+          file.append(part);
+        }
+      }
+    }
+
+    @Override
+    public Mark look() {
+      synchronized (documents) {
+        boolean same = documents.get(name) == file;
+        return same && !isSealed(name.parent()) ? Mark.OPEN : Mark.SEALED;
+      }
+    }
+
+    @Override
+    public long changedAt() {
+      return now();
+    }
+  }
+
+  @Override
+  public void seal(Name bucket) throws IOException {
+    synchronized (documents) {
+      if (names(bucket).isEmpty()) {
+        throw new NoSuchFileException(bucket.toString());
+      }
+      Document unusedMark = make(LogLayout.prelock(bucket), new byte[] {'x'});
+    }
   }
 
   @Override
@@ -135,12 +179,7 @@ public final class MemoryStore implements StoreStorage {
     return names(place);
   }
 
-  @Override
-  public Optional<List<String>> listIfPermitted(Name place) {
-    return Optional.of(names(place));
-  }
-
-  List<String> names(Name place) {
+  private List<String> names(Name place) {
     return documents.keySet().stream()
         .filter(name -> name.startsWith(place) && !name.equals(place))
         .map(name -> name.within(place).split("/", 2)[0])
@@ -160,8 +199,8 @@ public final class MemoryStore implements StoreStorage {
   }
 
   @Override
-  public Stored open(Name document, Freshness freshness) throws IOException {
-    return new Bytes(document(document).bytes());
+  public Stored open(Name name, Freshness freshness) throws IOException {
+    return new Bytes(document(name).bytes());
   }
 
   @Override
@@ -183,21 +222,15 @@ public final class MemoryStore implements StoreStorage {
       }
 
       @Override
-      public void finish() {}
-
-      @Override
       public boolean publish(Name document) {
         return make(document, content.bytes()) != null;
       }
-
-      @Override
-      public void close() {}
     };
   }
 
   @Override
-  public boolean remove(Name document) {
-    return documents.remove(document) != null;
+  public void remove(Name name) {
+    Document unused = documents.remove(name);
   }
 
   @Override

@@ -12,28 +12,21 @@ import java.util.Optional;
  */
 public interface Patience {
   /** Where nothing looks missing that is there. */
-  Patience NONE =
-      new Patience() {
-        @Override
-        public boolean isOver() {
-          return true;
-        }
-
-        @Override
-        public boolean again() {
-          return false;
-        }
-      };
+  Patience NONE = new Patience() {};
 
   /** Whether every cache has expired since this was first asked, or there is none. */
-  boolean isOver();
+  default boolean isOver() {
+    return true;
+  }
 
   /**
    * Waits a while where another look may show more.
    *
    * @return false if it would not: what looked missing then is missing
    */
-  boolean again() throws IOException;
+  default boolean again() throws IOException {
+    return false;
+  }
 
   /** Waits for caches of something. */
   static void sleep(TimeSource time, Object what, long nanos) throws InterruptedIOException {

@@ -3,7 +3,6 @@ package dev.cinch.bag.storage;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.layout.SealName;
-import dev.cinch.bag.storage.LogStorage.Freshness;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.Collections;
@@ -27,8 +26,7 @@ public record Records(long lastName, SortedMap<Long, SortedSet<String>> seals) {
    *
    * @throws NoSuchFileException if there is no place for records any more
    */
-  public static Records list(StoreStorage store, LogLayout log, Freshness freshness)
-      throws IOException {
+  public static Records list(Storage store, LogLayout log, Freshness freshness) throws IOException {
     List<Long> groups =
         store.list(log.records(), freshness).stream()
             .map(LogLayout::recordGroupNumber)

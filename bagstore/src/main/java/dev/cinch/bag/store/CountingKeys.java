@@ -7,7 +7,7 @@ import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;

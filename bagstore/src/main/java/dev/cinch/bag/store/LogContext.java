@@ -1,13 +1,18 @@
 package dev.cinch.bag.store;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.Buckets;
-import dev.cinch.bag.storage.LogStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.storage.StoreReplacedException;
-import dev.cinch.bag.storage.StoreStorage;
 import dev.cinch.lease.Id;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -18,7 +23,6 @@ import org.jspecify.annotations.Nullable;
  * @param layout where things stand
  * @param id drawn at random when the log was made
  * @param created the filesystem's clock then
- * @param storage where its bags are
  * @param checkpoint the last one that was read, so that each is decoded once: none ever changes
  */
 public record LogContext(
@@ -26,20 +30,19 @@ public record LogContext(
     LogLayout layout,
     Id id,
     long created,
-    LogStorage storage,
     AtomicReference<@Nullable Checkpoint> checkpoint) {
   public long bucketWidth() {
     return store.settings().bucketWidthNanos();
   }
 
-  /** What there is of documents: the log's, and the store's own. */
-  public StoreStorage documents() {
+  /** Where everything of it is. */
+  public Storage storage() {
     return store.storage();
   }
 
   /** The buckets that the log has. */
   public Buckets buckets() {
-    return new Buckets(documents(), layout, bucketWidth());
+    return new Buckets(storage(), layout, bucketWidth());
   }
 
   /**
@@ -51,9 +54,9 @@ public record LogContext(
    * @throws java.nio.file.NoSuchFileException if no store is there
    */
   public IOException unlessReplaced(IOException failure) throws IOException {
-    store.storage().requireSame();
+    store.requireSame();
     try {
-      storage.requireSame();
+      requireSame();
     } catch (StoreReplacedException e) {
       throw e;
     } catch (IOException e) { // the log alone, which is damage
@@ -62,8 +65,41 @@ public record LogContext(
     return failure;
   }
 
-  /** See {@link LogStorage#requireSame}. */
+  /**
+   * Looks whether the store and the log there are still those that were opened: before anything is
+   * published or deleted. A log that was removed meanwhile is not another one: its last record
+   * leaves no place for a further one.
+   *
+   * @throws StoreReplacedException if one is another
+   * @throws NoSuchFileException if none is there, as where a mount has gone
+   */
   public void requireSame() throws IOException {
-    storage.requireSame();
+    store.requireSame();
+    Name file = layout.identity();
+    Id now;
+    try {
+      now =
+          storage()
+              .read(
+                  file,
+                  StoreIdentity.MAX_BYTES,
+                  Freshness.PERMITTED,
+                  bytes -> Envelope.decode(StoreIdentity.OF_LOG, bytes, file).id("log"));
+    } catch (NoSuchFileException e) {
+      if (!storage().isThere(layout.removed(), Freshness.PERMITTED)) {
+        throw e;
+      }
+      return;
+    }
+    if (!now.equals(id)) {
+      throw new StoreReplacedException(file, "log", id, now);
+    }
+  }
+
+  /** Publishes a document of the same log: see {@link Storage#publish}. */
+  @CanIgnoreReturnValue
+  public boolean publish(Name document, byte[] content) throws IOException {
+    requireSame();
+    return storage().publish(document, content);
   }
 }

@@ -6,8 +6,8 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.lease.IsoTime;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -32,10 +32,14 @@ public final class RemovedLogs {
   }
 
   /** As {@link #find(LogName)}. */
-  public static Optional<Removal> find(StoreStorage storage, LogLayout layout) throws IOException {
+  public static Optional<Removal> find(Storage storage, LogLayout layout) throws IOException {
     try {
       return Optional.of(
-          storage.read(layout.removed(), Envelope.MAX_SMALL_BYTES, bytes -> decode(bytes, layout)));
+          storage.read(
+              layout.removed(),
+              Envelope.MAX_SMALL_BYTES,
+              Freshness.CACHED,
+              bytes -> decode(bytes, layout)));
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
@@ -81,7 +85,7 @@ public final class RemovedLogs {
     LogLayout layout = log.layout();
     var mine =
         new Removal(log.id(), layout.name().value(), store.now(), store.machine().toString());
-    boolean unused = store.storage().publish(layout.removed(), mine.encode());
+    store.publish(layout.removed(), mine.encode());
     Removal there = find(layout.name()).orElseThrow();
     finish(layout);
     return there;
@@ -89,7 +93,7 @@ public final class RemovedLogs {
 
   /** Removes the identity of a log that has its tombstone: from then on nobody opens it. */
   public void finish(LogLayout layout) throws IOException {
-    boolean unused = store.storage().remove(layout.identity());
+    store.storage().remove(layout.identity());
     store.storage().secure(layout.root());
   }
 }

@@ -1,14 +1,20 @@
 package dev.cinch.bag.store;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Patience;
-import dev.cinch.bag.storage.StoreStorage;
+import dev.cinch.bag.storage.Storage;
+import dev.cinch.bag.storage.StoreReplacedException;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.util.List;
+import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
@@ -22,7 +28,7 @@ import java.util.random.RandomGenerator;
  * @param random draws incarnations and temporary names; thread-safe
  */
 public record StoreContext(
-    StoreStorage storage,
+    Storage storage,
     StoreLayout layout,
     StoreIdentity identity,
     MachineName machine,
@@ -36,9 +42,55 @@ public record StoreContext(
     return identity.settings();
   }
 
-  /** The storage's own clock: see {@link StoreStorage#now}. */
+  /** The storage's own clock: see {@link Storage#now}. */
   public long now() throws IOException {
     return storage.now();
+  }
+
+  /**
+   * Looks whether the store there is still the one that was opened: before anything is published or
+   * deleted.
+   *
+   * @throws StoreReplacedException if it is another one, or a backup
+   * @throws java.nio.file.NoSuchFileException if none is there, as where a mount has gone
+   */
+  public void requireSame() throws IOException {
+    Name file = layout.settings();
+    StoreIdentity now =
+        storage.read(
+            file,
+            StoreIdentity.MAX_BYTES,
+            Freshness.PERMITTED,
+            bytes -> StoreIdentity.decode(bytes, file));
+    if (!now.id().equals(identity.id())) {
+      throw new StoreReplacedException(file, "store", identity.id(), now.id());
+    }
+    if (now.backup()) {
+      throw StoreReplacedException.backup(layout.root());
+    }
+  }
+
+  /** Publishes a document of the same store: see {@link Storage#publish}. */
+  @CanIgnoreReturnValue
+  public boolean publish(Name document, byte[] content) throws IOException {
+    requireSame();
+    return storage.publish(document, content);
+  }
+
+  /**
+   * The names in a place, past every cache; who may not ask so waits until every cache has expired.
+   */
+  public List<String> listNow(Name place) throws IOException {
+    Optional<List<String>> now = storage.listIfPermitted(place);
+    if (now.isPresent()) {
+      return now.get();
+    }
+    Patience wait = storage.patience(place);
+    boolean more = true;
+    while (more) {
+      more = wait.again();
+    }
+    return storage.list(place, Freshness.CACHED);
   }
 
   /**

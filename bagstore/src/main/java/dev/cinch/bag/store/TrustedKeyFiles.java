@@ -6,7 +6,7 @@ import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
@@ -64,7 +64,9 @@ public final class TrustedKeyFiles {
   }
 
   static KeyFile read(StoreContext store, Name path) throws IOException {
-    return store.storage().read(path, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, path));
+    return store
+        .storage()
+        .read(path, KeyFile.MAX_BYTES, Freshness.CACHED, bytes -> KeyFile.decode(bytes, path));
   }
 
   /** Whether a store has a key, so that another one needs a signature. */
@@ -111,8 +113,7 @@ public final class TrustedKeyFiles {
           // Its own server asks whether it is there, with whatever end.
           boolean own = key.equals(by.publicKey()) && there.key().isSame(key);
           if (own || there.key().equals(key)) {
-            store.storage().secure(directory); // whoever added it may have stopped
-            store.storage().awaitReaders(path(store, n));
+            store.storage().show(path(store, n)); // whoever added it may have stopped
             return n;
           }
         }
@@ -127,9 +128,9 @@ public final class TrustedKeyFiles {
       store.storage().secure(directory); // or this one could outlive those before it
       long next = before.size() + 1L;
       KeyFile file = KeyFile.signed(store.identity().id(), next, key, signer, by);
-      boolean unused = store.storage().publish(path(store, next), file.encode());
+      store.publish(path(store, next), file.encode());
       if (read(store, path(store, next)).key().equals(key)) {
-        store.storage().awaitReaders(path(store, next)); // nothing is written under it before
+        store.storage().show(path(store, next)); // nothing is written under it before
         return next;
       }
     }

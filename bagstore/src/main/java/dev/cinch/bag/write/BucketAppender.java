@@ -3,11 +3,14 @@ package dev.cinch.bag.write;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.close.HorizonAdvance;
 import dev.cinch.bag.format.FileHeader;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.InWords;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.Entered;
 import dev.cinch.bag.storage.Entered.Mark;
 import dev.cinch.bag.storage.StoreReplacedException;
 import dev.cinch.bag.store.LogContext;
@@ -225,7 +228,20 @@ final class BucketAppender {
   private BucketFile enter(Bucket bucket) throws IOException {
     clock.check();
     var name = new DataFileName(log.store().machine(), Id.random(log.store().random()));
-    return new BucketFile(bucket, name, log.storage().enter(bucket, name, durability));
+    Name dataFile = LogLayout.dataFile(log.layout().bucket(bucket), name);
+    Entered entered = log.storage().enter(dataFile, durability);
+    boolean same = false;
+    try {
+      // The look at the mark afterwards then tells a store that takes this one's place later.
+      log.requireSame();
+      same = true;
+    } finally {
+      if (!same) {
+        entered.leave();
+        log.storage().removeQuietly(dataFile); // nothing was written to it
+      }
+    }
+    return new BucketFile(bucket, name, entered);
   }
 
   /** Step 4: after the batch is visible, never before (rule A6). */

@@ -144,7 +144,7 @@ final class VerdictReader {
    * @throws FateUnknownException once every cache has expired
    */
   private Patience stillDamaged(DamagedException e, @Nullable Patience before) {
-    Patience wait = before != null ? before : log.documents().patience(log.layout().root());
+    Patience wait = before != null ? before : log.storage().patience(log.layout().root());
     if (wait.isOver() && before != null) {
       throw FateUnknownException.of(log.layout().name().toString(), e);
     }

@@ -10,6 +10,7 @@ import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.registry.ServiceNames.WordsName;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
@@ -57,7 +58,7 @@ final class StoreLastWordsTest {
 
   private Path file() throws IOException {
     List<String> names =
-        store.storage().listNow(store.layout().ceilings()).stream()
+        store.listNow(store.layout().ceilings()).stream()
             .filter(name -> name.contains("+"))
             .toList();
     assertEquals(1, names.size(), names.toString());
@@ -89,7 +90,7 @@ final class StoreLastWordsTest {
     assertEquals(Optional.empty(), begun(Shard.WHOLE).lastWords());
     assertEquals(
         List.of(),
-        store.storage().listNow(store.layout().ceilings()).stream()
+        store.listNow(store.layout().ceilings()).stream()
             .filter(name -> name.contains("+"))
             .toList());
   }
@@ -98,7 +99,7 @@ final class StoreLastWordsTest {
   void l19_thoseOfAnEarlierInstanceDoNotCountBesideALaterCeiling() throws Exception {
     ended(Shard.WHOLE);
     Path words = file();
-    byte[] kept = store.storage().read(Name.of(words), 100, bytes -> bytes);
+    byte[] kept = store.storage().read(Name.of(words), 100, Freshness.CACHED, bytes -> bytes);
     StoreInstances second = begun(Shard.WHOLE);
     assertTrue(second.publishCeiling(200));
     replaceAfterRemoval(words, kept);

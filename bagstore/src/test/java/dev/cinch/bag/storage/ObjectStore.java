@@ -3,14 +3,12 @@ package dev.cinch.bag.storage;
 import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
-import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.storage.LogStorage.Decoder;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.lease.Id;
+import dev.cinch.bag.storage.Storage.Decoder;
+import dev.cinch.bag.storage.Storage.Draft;
 import dev.cinch.lease.time.TimeSource;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -21,7 +19,6 @@ import java.nio.file.NoSuchFileException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.NavigableMap;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
@@ -32,7 +29,7 @@ import java.util.concurrent.ConcurrentSkipListMap;
  * <p>A batch is an object below the name of its data file. A bucket's mark is never deleted before
  * a checkpoint stands above it, and who finds none must ask intents and records.
  */
-public final class ObjectStore implements StoreStorage {
+public final class ObjectStore implements Storage {
   private final Objects objects;
 
   public ObjectStore(Objects objects, StoreLayout layout, StoreIdentity identity) {
@@ -108,26 +105,64 @@ public final class ObjectStore implements StoreStorage {
   }
 
   @Override
-  public void requireSame() {}
-
-  @Override
   public long now() {
     return objects.now();
   }
 
   @Override
-  public LogStorage log(LogLayout layout, Id id) {
-    return new Bags(layout);
+  public Entered enter(Name dataFile, Durability durability) throws IOException {
+    if (isThere(LogLayout.prelock(dataFile.parent()))) {
+      throw new BucketSealedException();
+    }
+    if (!put(dataFile.resolve(batch(0)), new byte[0])) {
+      throw new FileAlreadyExistsException(dataFile.toString());
+    }
+    return new Writing(dataFile);
+  }
+
+  private static String batch(int number) {
+    return "%08d".formatted(number);
+  }
+
+  private final class Writing implements Entered {
+    private final Name name;
+    private int batches;
+
+    Writing(Name name) {
+      this.name = name;
+    }
+
+    @Override
+    public void append(ByteBuffer[] frame) throws IOException {
+      var bytes = new ByteArrayOutputStream();
+      for (ByteBuffer part : frame) {
+        bytes.writeBytes(copy(part));
+      }
+      boolean unused = put(name.resolve(batch(++batches)), bytes.toByteArray());
+    }
+
+    @Override
+    public Mark look() {
+      return isThere(LogLayout.prelock(name.parent())) ? Mark.SEALED : Mark.UNSURE;
+    }
+
+    @Override
+    public long changedAt() {
+      return objects.now();
+    }
+  }
+
+  @Override
+  public void seal(Name bucket) throws IOException {
+    if (objects.below(bucket).isEmpty()) {
+      throw new NoSuchFileException(bucket.toString());
+    }
+    objects.put(LogLayout.prelock(bucket), new byte[] {'x'});
   }
 
   @Override
   public List<String> list(Name place, Freshness freshness) {
     return names(place);
-  }
-
-  @Override
-  public Optional<List<String>> listIfPermitted(Name place) {
-    return Optional.of(names(place));
   }
 
   private List<String> names(Name place) {
@@ -146,8 +181,19 @@ public final class ObjectStore implements StoreStorage {
   }
 
   @Override
-  public Stored open(Name document, Freshness freshness) throws IOException {
-    return new Whole(objects.get(document));
+  public Stored open(Name name, Freshness freshness) throws IOException {
+    if (DataFileName.parse(name.last()).isEmpty()) {
+      return new Whole(objects.get(name));
+    }
+    List<String> batches = objects.below(name);
+    if (batches.isEmpty()) {
+      throw new NoSuchFileException(name.toString());
+    }
+    var bytes = new ByteArrayOutputStream();
+    for (String batch : batches) {
+      bytes.writeBytes(objects.get(name.resolve(batch)));
+    }
+    return new Whole(bytes.toByteArray());
   }
 
   private record Whole(byte[] bytes) implements Stored {
@@ -187,15 +233,9 @@ public final class ObjectStore implements StoreStorage {
       }
 
       @Override
-      public void finish() {}
-
-      @Override
       public boolean publish(Name document) throws IOException {
         return put(document, content.toByteArray());
       }
-
-      @Override
-      public void close() {}
     };
   }
 
@@ -206,163 +246,17 @@ public final class ObjectStore implements StoreStorage {
   }
 
   @Override
-  public boolean remove(Name document) {
-    boolean there = isThere(document) || !objects.below(document).isEmpty();
-    removeQuietly(document);
-    return there;
-  }
-
-  @Override
-  public void removeQuietly(Name document) {
-    for (String below : objects.below(document)) {
-      objects.delete(document.resolve(below));
+  public void remove(Name name) {
+    for (String below : objects.below(name)) {
+      objects.delete(name.resolve(below));
     }
-    objects.delete(document);
+    objects.delete(name);
   }
 
   @Override
   public void removePlace(Name place) throws IOException {
     if (!objects.below(place).isEmpty()) {
       throw new DirectoryNotEmptyException(place.toString());
-    }
-  }
-
-  /** The bags of a log. */
-  private final class Bags implements LogStorage {
-    private final LogLayout layout;
-
-    Bags(LogLayout layout) {
-      this.layout = layout;
-    }
-
-    @Override
-    public void requireSame() {}
-
-    private Name mark(Bucket bucket) {
-      return LogLayout.prelock(layout.bucket(bucket));
-    }
-
-    private Name path(Bucket bucket, DataFileName file) {
-      return LogLayout.dataFile(layout.bucket(bucket), file);
-    }
-
-    @Override
-    public Entered enter(Bucket bucket, DataFileName file, Durability durability)
-        throws IOException {
-      if (isThere(mark(bucket))) {
-        throw new BucketSealedException();
-      }
-      Name name = path(bucket, file);
-      if (!put(name.resolve(batch(0)), new byte[0])) {
-        throw new FileAlreadyExistsException(name.toString());
-      }
-      return new Writing(mark(bucket), name);
-    }
-
-    private static String batch(int number) {
-      return "%08d".formatted(number);
-    }
-
-    private final class Writing implements Entered {
-      private final Name mark;
-      private final Name name;
-      private int batches;
-
-      Writing(Name mark, Name name) {
-        this.mark = mark;
-        this.name = name;
-      }
-
-      @Override
-      public void append(ByteBuffer[] frame) throws IOException {
-        var bytes = new ByteArrayOutputStream();
-        for (ByteBuffer part : frame) {
-          bytes.writeBytes(copy(part));
-        }
-        boolean unused = put(name.resolve(batch(++batches)), bytes.toByteArray());
-      }
-
-      @Override
-      public long mostThere() {
-        return Long.MAX_VALUE;
-      }
-
-      @Override
-      public Mark look() {
-        return isThere(mark) ? Mark.SEALED : Mark.UNSURE;
-      }
-
-      @Override
-      public long changedAt() {
-        return objects.now();
-      }
-
-      @Override
-      public void leave() {}
-    }
-
-    @Override
-    public Stored open(Bucket bucket, DataFileName file, Freshness freshness) throws IOException {
-      Name name = path(bucket, file);
-      List<String> batches = objects.below(name);
-      if (batches.isEmpty()) {
-        throw new NoSuchFileException(name.toString());
-      }
-      var bytes = new ByteArrayOutputStream();
-      for (String batch : batches) {
-        bytes.writeBytes(objects.get(name.resolve(batch)));
-      }
-      return new Whole(bytes.toByteArray());
-    }
-
-    @Override
-    public Closing seal(Bucket bucket) throws IOException {
-      if (objects.below(layout.bucket(bucket)).isEmpty()) {
-        throw new NoSuchFileException(bucket.toString());
-      }
-      objects.put(mark(bucket), new byte[] {'x'});
-      return new Closure(bucket);
-    }
-
-    private final class Closure implements Closing {
-      private final Bucket bucket;
-      private final ByteArrayOutputStream lock = new ByteArrayOutputStream();
-
-      Closure(Bucket bucket) {
-        this.bucket = bucket;
-      }
-
-      @Override
-      public List<DataFileName> files() throws IOException {
-        return names(layout.bucket(bucket)).stream()
-            .map(DataFileName::parse)
-            .flatMap(Optional::stream)
-            .toList();
-      }
-
-      @Override
-      public void write(ByteBuffer bytes) {
-        lock.writeBytes(copy(bytes));
-      }
-
-      @Override
-      public void publish() throws IOException {
-        Bags.this.publish(LogLayout.lock(layout.bucket(bucket)), lock.toByteArray());
-      }
-
-      @Override
-      public void finish() {}
-
-      @Override
-      public void close() {}
-    }
-
-    @Override
-    public void finish(Bucket bucket) {}
-
-    @Override
-    public void publish(Name document, byte[] content) throws IOException {
-      boolean unused = put(document, content);
     }
   }
 }

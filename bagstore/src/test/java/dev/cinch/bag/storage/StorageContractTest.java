@@ -41,7 +41,7 @@ class StorageContractTest {
   @Nested
   class OfObjects extends StorageContract {
     private final ManualTime time = ManualTime.ticking();
-    private final StoreStorage storage = Rig.objects(time);
+    private final Storage storage = Rig.objects(time);
 
     @Override
     Log client() throws IOException {

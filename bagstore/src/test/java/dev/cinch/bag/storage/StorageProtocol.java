@@ -26,7 +26,6 @@ import dev.cinch.bag.registry.StoreCeilings;
 import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.session.Session;
 import dev.cinch.bag.session.Writers;
-import dev.cinch.bag.storage.LogStorage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.store.StoreContext;
@@ -51,7 +50,7 @@ import org.junit.jupiter.api.Test;
 
 /** The protocol over a storage that has no file, no mode and no cache. */
 abstract class StorageProtocol {
-  abstract StoreStorage storage(ManualTime time);
+  abstract Storage storage(ManualTime time);
 
   private static final long SECOND = 1_000_000_000L;
 
@@ -59,7 +58,7 @@ abstract class StorageProtocol {
   private static final Duration LEASE = Duration.ofSeconds(10);
 
   private final ManualTime time = ManualTime.ticking();
-  private final StoreStorage storage = storage(time);
+  private final Storage storage = storage(time);
   private final SigningKey key = SigningKey.ofSeed(new byte[32]);
   private int machines;
 
@@ -116,14 +115,13 @@ abstract class StorageProtocol {
       Bucket bucket = Bucket.of(before.timestamp(), log.bucketWidth());
       // A closer that measures now, as far as it gets before its bucket is over.
       Name intent = log.layout().intent(bucket.end(), Id.random(new Random(1)));
-      assertTrue(log.documents().publish(intent, new byte[0]));
-      try (Closing closing = log.storage().seal(bucket)) {
-        Receipt late = append(writer, "late");
-        assertTrue(late.timestamp() > before.timestamp());
-        Locks.Closed lock = new Locks(log).read(bucket).orElseThrow(); // the writer has closed it
-        assertEquals(late instanceof Receipt.Committed ? 2 : 1, lock.sums().messages());
-      }
-      log.documents().removeQuietly(intent);
+      assertTrue(log.storage().publish(intent, new byte[0]));
+      log.storage().seal(log.layout().bucket(bucket));
+      Receipt late = append(writer, "late");
+      assertTrue(late.timestamp() > before.timestamp());
+      Locks.Closed lock = new Locks(log).read(bucket).orElseThrow(); // the writer has closed it
+      assertEquals(late instanceof Receipt.Committed ? 2 : 1, lock.sums().messages());
+      log.storage().removeQuietly(intent);
     }
   }
 

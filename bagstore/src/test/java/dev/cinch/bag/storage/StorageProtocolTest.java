@@ -9,7 +9,7 @@ class StorageProtocolTest {
   @Nested
   class InMemory extends StorageProtocol {
     @Override
-    StoreStorage storage(ManualTime time) {
+    Storage storage(ManualTime time) {
       return Rig.storage(time);
     }
   }
@@ -17,7 +17,7 @@ class StorageProtocolTest {
   @Nested
   class OfObjects extends StorageProtocol {
     @Override
-    StoreStorage storage(ManualTime time) {
+    Storage storage(ManualTime time) {
       return Rig.objects(time);
     }
   }

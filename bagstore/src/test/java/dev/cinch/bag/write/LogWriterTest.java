@@ -15,10 +15,12 @@ import dev.cinch.bag.format.FileHeader;
 import dev.cinch.bag.fs.CoarseFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.Id;
@@ -653,8 +655,8 @@ class LogWriterTest {
 
   private BucketFile file() throws IOException {
     var name = new DataFileName(new MachineName("m"), Id.random(new Random(1)));
-    return new BucketFile(
-        bucket(), name, log.context().storage().enter(bucket(), name, Durability.CLOSE));
+    Name file = LogLayout.dataFile(log.context().layout().bucket(bucket()), name);
+    return new BucketFile(bucket(), name, log.context().storage().enter(file, Durability.CLOSE));
   }
 
   /** As long as witnesses get without a fence. */

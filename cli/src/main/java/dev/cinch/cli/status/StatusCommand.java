@@ -125,7 +125,7 @@ public final class StatusCommand implements Callable<Integer> {
   /** One that was made anew at its path would look damaged for ever. */
   private static void requireSame(Store opened) throws StoreReplacedException {
     try {
-      opened.context().storage().requireSame();
+      opened.context().requireSame();
     } catch (StoreReplacedException e) {
       throw e;
     } catch (IOException e) {

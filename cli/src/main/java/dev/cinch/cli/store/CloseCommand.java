@@ -156,7 +156,7 @@ public final class CloseCommand implements Callable<Integer> {
   }
 
   private int mend(Store opened, Told told, Output out) throws IOException, InterruptedException {
-    opened.context().storage().requireSame(); // a backup is restored by another command
+    opened.context().requireSame(); // a backup is restored by another command
     StoreCeilings.of(opened.context())
         .removeLastWords(); // later servers of the original are not in it
     return logs.each(opened, out, told.complaints::tell, this::mend);

@@ -4,6 +4,7 @@ import dev.cinch.bag.audit.Salvage;
 import dev.cinch.bag.audit.SalvageSink;
 import dev.cinch.bag.audit.Salvaged;
 import dev.cinch.bag.fs.PosixFs;
+import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.posix.PosixStore;
@@ -68,7 +69,7 @@ public final class SalvageCommand implements Callable<Integer> {
       try {
         var fs = new WatchedFs(new PosixFs(store, null), HangWatch.ofProcess());
         var files = PosixStore.unread(fs, store);
-        Salvage.run(files, files.layout().log(log), printer);
+        Salvage.run(files, new StoreLayout(store).log(log), printer);
       } catch (NoSuchFileException e) {
         throw new IOException("there is no log \"" + log + "\" in " + store, e);
       }

@@ -4,8 +4,6 @@ import dev.cinch.bag.fs.FileStatus;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.model.Bucket;
-import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.BucketSealedException;
 import dev.cinch.bag.storage.Entered;
@@ -14,7 +12,8 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import org.jspecify.annotations.Nullable;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** Enters buckets to write there: append, step 2. Thread-safe. */
 final class BucketEntrance {
@@ -23,59 +22,56 @@ final class BucketEntrance {
 
   private static final int MODE_LOOKS = 20;
 
-  private final PosixLog log;
   private final PosixStore store;
   private final StoreFs fs;
   private final Fresh fresh;
-  private final LogLayout layout;
 
-  /** The group of buckets whose way this process has forced; null: none yet. */
-  private volatile @Nullable Name forcedGroup;
+  /** Of each log the group of buckets whose way this process has forced. */
+  private final Map<Name, Name> forcedGroups = new ConcurrentHashMap<>();
 
-  BucketEntrance(PosixLog log) {
-    this.log = log;
-    this.store = log.store();
+  BucketEntrance(PosixStore store) {
+    this.store = store;
     this.fs = store.fs();
     this.fresh = store.fresh();
-    this.layout = log.layout();
   }
 
-  Entered enter(Bucket bucket, DataFileName file, boolean sync) throws IOException {
-    Name directory = layout.bucket(bucket);
-    makeDirectories(bucket, directory, sync);
+  Entered enter(Name dataFile, boolean sync) throws IOException {
+    Name directory = dataFile.parent();
+    makeDirectories(directory, sync);
     Path prelock = store.path(LogLayout.prelock(directory));
     FileStatus status = enterPrelock(prelock);
     if (status.size() != 0) {
       throw new BucketSealedException();
     }
-    // The look at the prelock afterwards then tells a store that takes this one's place later.
-    log.requireSame();
-    Path path = store.path(LogLayout.dataFile(directory, file));
+    Path path = store.path(dataFile);
     return new PosixDataFile(store, path, fs.create(path, store.fileMode()), prelock, status, sync);
   }
 
-  private void makeDirectories(Bucket bucket, Name directory, boolean sync) throws IOException {
+  private void makeDirectories(Name directory, boolean sync) throws IOException {
+    Name group = directory.parent();
+    Name era = group.parent();
+    Name buckets = era.parent();
+    Name log = buckets.parent();
     int mode = store.directoryMode();
     try {
       makeDirectory(directory, mode);
     } catch (NoSuchFileException e) {
       // A log that has buckets and no identity would stop everybody, whatever we promise.
-      store.secure(layout.root());
-      makeDirectory(layout.era(bucket), mode);
-      makeDirectory(layout.group(bucket), mode);
+      store.secure(log);
+      makeDirectory(era, mode);
+      makeDirectory(group, mode);
       makeDirectory(directory, mode);
     }
     if (sync) {
       // Also what somebody else made: whether it was forced, nobody but us can know.
-      Name group = layout.group(bucket);
-      Name forced = forcedGroup;
+      Name forced = forcedGroups.get(log);
       if (forced == null) {
-        store.secure(layout.root()); // the log's identity
+        store.secure(log); // its identity
       }
       if (!group.equals(forced)) {
-        store.secure(layout.buckets());
-        store.secure(layout.era(bucket));
-        forcedGroup = group;
+        store.secure(buckets);
+        store.secure(era);
+        forcedGroups.put(log, group);
       }
       store.secure(group);
     }

@@ -1,24 +1,23 @@
 package dev.cinch.bag.storage.posix;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.storage.LogStorage;
-import dev.cinch.bag.storage.LogStorage.Decoder;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Entered;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Patience;
-import dev.cinch.bag.storage.StoreReplacedException;
-import dev.cinch.bag.storage.StoreStorage;
-import dev.cinch.lease.Id;
+import dev.cinch.bag.storage.Storage;
+import dev.cinch.bag.storage.Storage.Decoder;
+import dev.cinch.bag.storage.Storage.Draft;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
@@ -34,24 +33,12 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A store in a directory of a POSIX or network filesystem. A document is a file that is linked into
- * place, one that says all by its name an empty file. Thread-safe.
- *
- * @param fs the filesystem
- * @param fresh the same, past its caches
- * @param clock the filesystem's
- * @param layout where things stand
- * @param identity what {@code store.json} says
- * @param time clocks and waits
+ * place, one that says all by its name an empty file. A bucket is a directory, its mark the first
+ * byte of a file that is empty before, the prelock. What that takes past the caches of clients:
+ * storage-posix.md. Thread-safe.
  */
 @CheckReturnValue
-public record PosixStore(
-    StoreFs fs,
-    Fresh fresh,
-    FsClock clock,
-    StoreLayout layout,
-    StoreIdentity identity,
-    TimeSource time)
-    implements StoreStorage {
+public final class PosixStore implements Storage {
   /** After so long every cache of a network filesystem has expired, nanoseconds (rule N2). */
   public static final long CACHE_EXPIRY_NANOS = 61_000_000_000L;
 
@@ -59,12 +46,43 @@ public record PosixStore(
   private static final int GROUP_WRITE = 0020;
   private static final int STICKY = 01000;
 
+  private final StoreFs fs;
+  private final Fresh fresh;
+  private final FsClock clock;
+  private final StoreLayout layout;
+  private final StoreSettings settings;
+  private final TimeSource time;
+  private final BucketEntrance entrance;
+
+  /**
+   * @param fs the filesystem
+   * @param fresh the same, past its caches
+   * @param clock the filesystem's
+   * @param layout where things stand
+   * @param time clocks and waits
+   */
+  public PosixStore(
+      StoreFs fs,
+      Fresh fresh,
+      FsClock clock,
+      StoreLayout layout,
+      StoreSettings settings,
+      TimeSource time) {
+    this.fs = fs;
+    this.fresh = fresh;
+    this.clock = clock;
+    this.layout = layout;
+    this.settings = settings;
+    this.time = time;
+    this.entrance = new BucketEntrance(this);
+  }
+
   /**
    * The directory of a store, for what works on files.
    *
    * @throws IllegalArgumentException if it is in another storage
    */
-  public static PosixStore of(StoreStorage storage) {
+  public static PosixStore of(Storage storage) {
     if (storage instanceof PosixStore posix) {
       return posix;
     }
@@ -75,21 +93,28 @@ public record PosixStore(
   public static PosixStore unread(StoreFs fs, Path root) {
     var layout = new StoreLayout(root);
     var fresh = new Fresh(fs);
-    var unknown = new StoreIdentity(new Id(0, 0), 0, StoreSettings.DEFAULT, "");
     var clock = new FsClock(fs, fresh, fs.path(layout.clock()), 0);
-    return new PosixStore(fs, fresh, clock, layout, unknown, SystemTime.INSTANCE);
+    return new PosixStore(fs, fresh, clock, layout, StoreSettings.DEFAULT, SystemTime.INSTANCE);
   }
 
-  public StoreSettings settings() {
-    return identity.settings();
+  public StoreFs fs() {
+    return fs;
+  }
+
+  public Fresh fresh() {
+    return fresh;
   }
 
   public int fileMode() {
-    return settings().fileMode();
+    return settings.fileMode();
   }
 
   public int directoryMode() {
-    return settings().directoryMode();
+    return settings.directoryMode();
+  }
+
+  TimeSource time() {
+    return time;
   }
 
   /** Where a name is. */
@@ -114,26 +139,31 @@ public record PosixStore(
   }
 
   @Override
-  public void requireSame() throws IOException {
-    Name file = layout.settings();
-    byte[] bytes = fresh.readAllGrowing(path(file), StoreIdentity.MAX_BYTES);
-    StoreIdentity now = StoreIdentity.decode(bytes, file);
-    if (!now.id().equals(identity.id())) {
-      throw new StoreReplacedException(file, "store", identity.id(), now.id());
-    }
-    if (now.backup()) {
-      throw StoreReplacedException.backup(layout.root());
-    }
-  }
-
-  @Override
   public long now() throws IOException {
     return clock.now();
   }
 
   @Override
-  public LogStorage log(LogLayout log, Id id) {
-    return new PosixLog(this, log, id);
+  public Entered enter(Name dataFile, Durability durability) throws IOException {
+    return entrance.enter(dataFile, durability == Durability.SYNC);
+  }
+
+  /** All closers write the same byte at the same place. */
+  @Override
+  public void seal(Name bucket) throws IOException {
+    try (StoreFile out = openOrCreate(path(LogLayout.prelock(bucket)))) {
+      out.write(ByteBuffer.wrap(new byte[] {'x'}));
+      out.force();
+    }
+    secure(bucket);
+  }
+
+  private StoreFile openOrCreate(Path file) throws IOException {
+    try {
+      return fs.create(file, fileMode());
+    } catch (FileAlreadyExistsException e) {
+      return fs.overwrite(file);
+    }
   }
 
   private void prepare(LogLayout log) throws IOException {
@@ -201,17 +231,37 @@ public record PosixStore(
       unused = fs.list(path(place));
       return decoder.decode(fresh.readAllUncached(path(document), limit));
     }
+    if (freshness == Freshness.PERMITTED) {
+      return decoder.decode(fresh.readAllGrowing(path(document), limit));
+    }
     return fresh.decode(path(document), limit, decoder::decode);
   }
 
   @Override
-  public Stored open(Name document, Freshness freshness) throws IOException {
-    Path file = path(document);
+  public Stored open(Name name, Freshness freshness) throws IOException {
+    Path file = path(name);
     return switch (freshness) {
       case CACHED -> fresh.read(file);
-      case PERMITTED -> fresh.readGrowing(file);
+      case PERMITTED -> growing(file);
       case CERTAIN -> fs.readUncached(file);
     };
+  }
+
+  private StoreFile growing(Path file) throws IOException {
+    StoreFile in = fresh.readGrowing(file);
+    boolean sure;
+    try {
+      sure = in.size() > 0 || fs.readsReachServer(file);
+    } catch (IOException | RuntimeException e) {
+      in.close();
+      throw e;
+    }
+    if (sure) {
+      return in;
+    }
+    in.close();
+    awaitCaches(file); // it may only look empty (rule N6)
+    return fresh.readGrowing(file);
   }
 
   @Override
@@ -221,79 +271,22 @@ public record PosixStore(
 
   @Override
   public Draft draft(Name place) throws IOException {
-    Path file = fresh.temporary(path(place));
-    try {
-      return new Temporary(place, file, fs.create(file, fileModeIn(place)));
-    } catch (IOException | RuntimeException e) {
-      fresh.removeQuietly(file);
-      throw e;
-    }
-  }
-
-  private final class Temporary implements Draft {
-    private final Name place;
-    private final Path file;
-    private final StoreFile out;
-    private boolean open = true;
-
-    Temporary(Name place, Path file, StoreFile out) {
-      this.place = place;
-      this.file = file;
-      this.out = out;
-    }
-
-    @Override
-    public void write(ByteBuffer bytes) throws IOException {
-      out.write(bytes);
-    }
-
-    @Override
-    public void finish() throws IOException {
-      out.force();
-      open = false;
-      out.close();
-      if (layout.isOfSegments(place)) {
-        fs.chmod(file, settings().closedFileMode());
-      }
-    }
-
-    @Override
-    public boolean publish(Name document) throws IOException {
-      try {
-        fs.link(file, path(document));
-        return true;
-      } catch (FileAlreadyExistsException e) {
-        return false; // lost, or the answer to our own request, sent twice
-      }
-    }
-
-    @Override
-    public void close() {
-      try {
-        if (open) {
-          out.close();
-        }
-      } catch (IOException e) {
-        // It goes.
-      }
-      fresh.removeQuietly(file);
-    }
+    boolean isOfSegments = layout.isOfSegments(place);
+    int mode = isOfSegments ? settings.closedFileMode() : fileModeIn(place);
+    return new PosixDraft(this, path(place), fileModeIn(place), mode);
   }
 
   @Override
   public boolean publish(Name document, byte[] content) throws IOException {
-    return content.length > 0
-        ? StoreStorage.super.publish(document, content)
-        : publishName(document);
+    return content.length > 0 ? Storage.super.publish(document, content) : publishName(document);
   }
 
   /** One that is all name needs no link. */
   private boolean publishName(Name document) throws IOException {
-    requireSame();
     Name place = document.parent();
     boolean made = true;
     try {
-      int mode = layout.isOfSegments(place) ? settings().closedFileMode() : fileModeIn(place);
+      int mode = layout.isOfSegments(place) ? settings.closedFileMode() : fileModeIn(place);
       fs.create(path(document), mode).close();
     } catch (FileAlreadyExistsException e) {
       made = false; // another's, or ours, from a request that was sent twice
@@ -308,18 +301,12 @@ public record PosixStore(
   }
 
   @Override
-  public boolean remove(Name document) throws IOException {
+  public void remove(Name name) throws IOException {
     try {
-      fs.unlink(path(document));
-      return true;
+      fs.unlink(path(name));
     } catch (NoSuchFileException e) {
-      return false; // somebody else was faster
+      // Somebody else was faster.
     }
-  }
-
-  @Override
-  public void removeQuietly(Name document) {
-    fresh.removeQuietly(path(document));
   }
 
   @Override
@@ -341,56 +328,17 @@ public record PosixStore(
 
   @Override
   public Patience patience(Name place) {
-    return new CacheWait(path(place));
+    return new CacheWait(this, path(place));
   }
 
-  /** Waits for the caches of network filesystems (rules N2, N3). Not thread-safe. */
-  private final class CacheWait implements Patience {
-    private final Path directory;
-    private long deadline;
-    private boolean begun;
-    private boolean expired;
-
-    CacheWait(Path directory) {
-      this.directory = directory;
-    }
-
-    private void begin() {
-      if (!begun) {
-        begun = true;
-        deadline = time.monotonicNanos() + CACHE_EXPIRY_NANOS;
-      }
-    }
-
-    @Override
-    public boolean isOver() {
-      begin();
-      try {
-        return fs.isLocal(directory) || time.monotonicNanos() - deadline >= 0;
-      } catch (IOException e) {
-        return false;
-      }
-    }
-
-    @Override
-    public boolean again() throws IOException {
-      begin();
-      if (expired || seesPastCaches()) {
-        return false;
-      }
-      LOG.info("{}: something is missing; looking again until caches have expired", directory);
-      awaitCaches(directory);
-      // Of the wait, so that one more look comes after.
-      expired = time.monotonicNanos() - deadline >= 0;
-      return true;
-    }
-
-    private boolean seesPastCaches() throws IOException {
-      try {
-        return fs.isLocal(directory) || fresh.listIfPermitted(directory).isPresent();
-      } catch (NoSuchFileException e) {
-        return false; // then another look must tell
-      }
+  @Override
+  public void show(Name document) throws IOException {
+    Name place = document.parent();
+    secure(place);
+    if (document.equals(LogLayout.lock(place))) {
+      LaterTick.change(this, path(place), path(document));
+    } else {
+      awaitReaders(path(place), document);
     }
   }
 
@@ -398,9 +346,7 @@ public record PosixStore(
    * Only where these may not make entries they can't look past their caches; then this waits until
    * every cache is younger than the file.
    */
-  @Override
-  public void awaitReaders(Name document) throws IOException {
-    Path place = path(document.parent());
+  private void awaitReaders(Path place, Name document) throws IOException {
     int theirs = directoryMode() & GROUP_WRITE;
     if (theirs == (fs.status(place).mode() & theirs) || fs.isLocal(place)) {
       return;

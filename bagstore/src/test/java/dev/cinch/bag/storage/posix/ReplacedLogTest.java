@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.PosixFs;
@@ -19,12 +20,14 @@ import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.read.LogReader;
-import dev.cinch.bag.storage.Closing;
-import dev.cinch.bag.storage.LogStorage.Freshness;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.StoreReplacedException;
 import dev.cinch.bag.store.LogContext;
+import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -66,20 +69,31 @@ class ReplacedLogTest {
   }
 
   @Test
-  void nothingIsWritten() {
-    assertThrows(
-        StoreReplacedException.class, () -> old.storage().enter(BUCKET, NAME, Durability.CLOSE));
+  void nothingIsWritten() throws Exception {
+    try (LogWriter writer = oldLog.writer(Durability.CLOSE)) {
+      Receipt receipt = writer.append(new byte[] {1});
+      assertInstanceOf(Receipt.Rejected.class, receipt);
+    }
+    for (Bucket bucket : now.buckets().known(Long.MIN_VALUE, Long.MAX_VALUE)) {
+      for (DataFileName name : now.buckets().look(bucket, Freshness.CERTAIN).files()) {
+        Name file = LogLayout.dataFile(now.layout().bucket(bucket), name);
+        try (Stored in = now.storage().open(file, Freshness.CERTAIN)) {
+          assertEquals(0, in.size());
+        }
+      }
+    }
   }
 
   @Test
   void noDocumentIsPublished() throws Exception {
     Name record = old.layout().record(1);
     Name seal = old.layout().recordSeal(1, "a".repeat(64));
-    assertThrows(StoreReplacedException.class, () -> old.storage().publish(record, new byte[] {1}));
-    assertThrows(StoreReplacedException.class, () -> old.storage().publish(seal, new byte[0]));
+    assertThrows(StoreReplacedException.class, () -> old.publish(record, new byte[] {1}));
+    assertThrows(StoreReplacedException.class, () -> old.publish(seal, new byte[0]));
     for (Name document : List.of(record, seal)) {
       assertThrows(
-          NoSuchFileException.class, () -> now.documents().read(document, 10, bytes -> bytes));
+          NoSuchFileException.class,
+          () -> now.storage().read(document, 10, Freshness.CACHED, bytes -> bytes));
     }
   }
 
@@ -88,11 +102,11 @@ class ReplacedLogTest {
     Name ceilings = old.store().layout().ceilings();
     assertThrows(
         StoreReplacedException.class,
-        () -> old.documents().publish(ceilings.resolve("one"), new byte[0]));
+        () -> old.store().publish(ceilings.resolve("one"), new byte[0]));
     assertThrows(
         StoreReplacedException.class,
-        () -> old.documents().publish(ceilings.resolve("two"), new byte[] {1}));
-    assertEquals(List.of(), now.documents().listNow(ceilings));
+        () -> old.store().publish(ceilings.resolve("two"), new byte[] {1}));
+    assertEquals(List.of(), now.store().listNow(ceilings));
   }
 
   /** It is not damaged, whether the new one has records or not. */
@@ -143,11 +157,11 @@ class ReplacedLogTest {
 
   @Test
   void noLockIsPublished() throws Exception {
-    now.storage().enter(BUCKET, NAME, Durability.CLOSE).leave();
-    try (Closing closing = old.storage().seal(BUCKET)) {
-      assertThrows(StoreReplacedException.class, closing::publish);
-    }
-    Name lock = LogLayout.lock(now.layout().bucket(BUCKET));
-    assertFalse(now.documents().isThere(lock, Freshness.CERTAIN));
+    Name place = now.layout().bucket(BUCKET);
+    now.storage().enter(LogLayout.dataFile(place, NAME), Durability.CLOSE).leave();
+    var closer = new BucketCloser(old);
+    assertThrows(StoreReplacedException.class, () -> closer.close(BUCKET, end -> false));
+    Name lock = LogLayout.lock(place);
+    assertFalse(now.storage().isThere(lock, Freshness.CERTAIN));
   }
 }

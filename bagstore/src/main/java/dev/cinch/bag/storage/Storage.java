@@ -1,11 +1,8 @@
 package dev.cinch.bag.storage;
 
-import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
-import dev.cinch.bag.storage.LogStorage.Decoder;
-import dev.cinch.bag.storage.LogStorage.Freshness;
-import dev.cinch.lease.Id;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -14,31 +11,44 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A storage's place for a store: the documents that are the store's own, and its logs.
+ * A place that keeps a store: the verbs of the protocol, and their promises S1 to S8 (protocol.md,
+ * section 1).
  *
- * <p>A document is named as {@link dev.cinch.bag.layout.StoreLayout} names it, whether a filesystem
- * has that name or not, and the name above it is its place. It is written once (S3), and some say
- * all by their name. What was made is durable once its place was {@linkplain #secure secured} (S6).
+ * <p>Everything has a name of {@link dev.cinch.bag.layout.StoreLayout} or {@link
+ * dev.cinch.bag.layout.LogLayout}, and the name above it is its place. A document is written once
+ * (S3), and some say all by their name. A data file grows, in a bucket, until that has its mark.
+ * What was made is durable once its place was {@linkplain #secure secured} (S6).
+ *
+ * <p>Whether the store and the log there are still those that were opened {@link
+ * dev.cinch.bag.store.LogContext#requireSame} asks, before anything is published or deleted.
  *
  * <p>What only filesystems have, such as caches, owners, and places that must be made, says nothing
  * unless a storage says otherwise.
  *
- * <p>Errors, times and threads are as {@link LogStorage} has them.
+ * <p>Times are nanoseconds since the Unix epoch, by the storage's clock unless said otherwise.
+ * Errors are those of {@code java.nio.file}: {@link NoSuchFileException} for what is not there,
+ * {@link java.nio.file.AccessDeniedException} for what this user may not do, and other {@link
+ * IOException}s for the rest. Implementations are thread-safe.
  */
-public interface StoreStorage {
-  /**
-   * Looks whether the store there is still the one that was opened: before anything is published.
-   *
-   * @throws dev.cinch.bag.storage.StoreReplacedException if it is another one
-   * @throws java.nio.file.NoSuchFileException if none is there, as where a mount has gone
-   */
-  void requireSame() throws IOException;
-
+public interface Storage {
   /** The storage's own clock (S8): the time that it gives a change made just now. */
   long now() throws IOException;
 
-  /** The place of a log's bags. */
-  LogStorage log(LogLayout layout, Id id);
+  /**
+   * Makes sure that a bucket exists, remembers its mark, and makes a data file there: append, step
+   * 2. Nothing is written to that yet.
+   *
+   * @param dataFile a name that was never used before, in a bucket
+   * @param durability what {@link Entered#append} answers for when it returns
+   * @throws BucketSealedException if the bucket has its mark
+   */
+  Entered enter(Name dataFile, Durability durability) throws IOException;
+
+  /**
+   * Sets a bucket's mark, which {@link Entered#look} looks for (S2): close, step 1. A certain list
+   * that begins afterwards has all data files there will be (S1).
+   */
+  void seal(Name bucket) throws IOException;
 
   /**
    * Makes sure that there is a place. Durable. That of a log gets what a log has in it, and others
@@ -64,20 +74,8 @@ public interface StoreStorage {
   }
 
   /** The names in a place, past every cache (S5); empty for a user who may not ask so. */
-  Optional<List<String>> listIfPermitted(Name place) throws IOException;
-
-  /** As {@link #listIfPermitted}; who may not ask so waits until every cache has expired. */
-  default List<String> listNow(Name place) throws IOException {
-    Optional<List<String>> now = listIfPermitted(place);
-    if (now.isPresent()) {
-      return now.get();
-    }
-    Patience wait = patience(place);
-    boolean more = true;
-    while (more) {
-      more = wait.again();
-    }
-    return list(place, Freshness.CACHED);
+  default Optional<List<String>> listIfPermitted(Name place) throws IOException {
+    return Optional.of(list(place, Freshness.CERTAIN));
   }
 
   /**
@@ -96,16 +94,18 @@ public interface StoreStorage {
    */
   <T> T read(Name document, int limit, Freshness freshness, Decoder<T> decoder) throws IOException;
 
-  /** As {@link #read(Name, int, Freshness, Decoder)}, as far as this machine knows. */
-  default <T> T read(Name document, int limit, Decoder<T> decoder) throws IOException {
-    return read(document, limit, Freshness.CACHED, decoder);
-  }
-
   /**
-   * Opens a document; {@link Freshness#PERMITTED} with its size as the storage has it now, {@link
-   * Freshness#CERTAIN} where what was read looks damaged.
+   * Opens a document or a data file: {@link Freshness#CACHED} what nobody writes any more; {@link
+   * Freshness#PERMITTED} with its size as the storage has it now; {@link Freshness#CERTAIN} where
+   * what was read looks damaged.
    */
-  Stored open(Name document, Freshness freshness) throws IOException;
+  Stored open(Name name, Freshness freshness) throws IOException;
+
+  /** Turns the bytes of a document into what they say. */
+  @FunctionalInterface
+  interface Decoder<T> {
+    T decode(byte[] bytes) throws IOException;
+  }
 
   /** When a document was made, or something in a place made or removed; or later. */
   long changedAt(Name name) throws IOException;
@@ -115,7 +115,7 @@ public interface StoreStorage {
     void write(ByteBuffer bytes) throws IOException;
 
     /** Nothing more is written: the content is durable when this returns. */
-    void finish() throws IOException;
+    default void finish() throws IOException {}
 
     /**
      * Makes what was finished the content of a document, unless there is one.
@@ -125,38 +125,22 @@ public interface StoreStorage {
     boolean publish(Name document) throws IOException;
 
     @Override
-    void close();
+    default void close() {}
   }
 
   /** Begins a draft. */
   Draft draft(Name place) throws IOException;
 
-  /** A draft that is finished; looks then whether the store is the same. */
-  default Draft draft(Name place, byte[] content) throws IOException {
-    Draft draft = draft(place);
-    boolean whole = false;
-    try {
-      draft.write(ByteBuffer.wrap(content));
-      draft.finish();
-      requireSame();
-      whole = true;
-      return draft;
-    } finally {
-      if (!whole) { // also for want of memory
-        draft.close();
-      }
-    }
-  }
-
   /**
-   * Publishes one document as {@link Draft#publish} does, and secures it; unless the store is
-   * another one.
+   * Publishes one document as {@link Draft#publish} does, and secures it.
    *
    * @param content nothing where it says all by its name
    */
   default boolean publish(Name document, byte[] content) throws IOException {
     Name place = document.parent();
-    try (Draft draft = draft(place, content)) {
+    try (Draft draft = draft(place)) {
+      draft.write(ByteBuffer.wrap(content));
+      draft.finish();
       boolean made = draft.publish(document);
       secure(place);
       return made;
@@ -166,17 +150,13 @@ public interface StoreStorage {
   /** Makes durable what is in a place, whoever made it. */
   default void secure(Name place) throws IOException {}
 
-  /**
-   * Removes a document.
-   *
-   * @return false if it was gone
-   */
-  boolean remove(Name document) throws IOException;
+  /** Removes a document, or a data file; that it is gone is no error. */
+  void remove(Name name) throws IOException;
 
   /** Removes a document that others would sweep as well, so a failure is none. */
   default void removeQuietly(Name document) {
     try {
-      boolean unused = remove(document);
+      remove(document);
     } catch (IOException e) {
       // It stays for them.
     }
@@ -204,6 +184,9 @@ public interface StoreStorage {
     return Patience.NONE;
   }
 
-  /** Waits until those who may ask past no cache see a document, too, which is there. */
-  default void awaitReaders(Name document) throws IOException {}
+  /**
+   * Makes sure that a document which is there is durable, and that everybody sees it, also those
+   * who may ask past no cache: whoever published it may have stopped before that.
+   */
+  default void show(Name document) throws IOException {}
 }
