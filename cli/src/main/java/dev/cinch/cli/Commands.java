@@ -35,11 +35,8 @@ import java.io.StringWriter;
 import java.lang.reflect.Constructor;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -87,36 +84,69 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  cinch cat --log jobs --live",
     })
 public final class Commands {
-  private static final Map<String, Class<?>> BY_NAME = new LinkedHashMap<>();
+  /** In the order of the help. */
+  private static final List<String> NAMES =
+      List.of(
+          "init",
+          "append",
+          "cat",
+          "close",
+          "status",
+          "log",
+          "logs",
+          "serve",
+          "shards",
+          "cell",
+          "lease",
+          "verify",
+          "salvage",
+          "audit",
+          "view",
+          "gc",
+          "expire",
+          "backup",
+          "destroy",
+          "doctor",
+          "keygen",
+          "token",
+          "tls",
+          "completion",
+          "help",
+          "version",
+          "names");
 
-  static {
-    BY_NAME.put("init", InitCommand.class);
-    BY_NAME.put("append", AppendCommand.class);
-    BY_NAME.put("cat", CatCommand.class);
-    BY_NAME.put("close", CloseCommand.class);
-    BY_NAME.put("status", StatusCommand.class);
-    BY_NAME.put("log", LogCommand.class);
-    BY_NAME.put("logs", LogsCommand.class);
-    BY_NAME.put("serve", ServeCommand.class);
-    BY_NAME.put("shards", ShardsCommand.class);
-    BY_NAME.put("cell", CellCommand.class);
-    BY_NAME.put("lease", LeaseCommand.class);
-    BY_NAME.put("verify", VerifyCommand.class);
-    BY_NAME.put("salvage", SalvageCommand.class);
-    BY_NAME.put("audit", AuditCommand.class);
-    BY_NAME.put("view", ViewCommand.class);
-    BY_NAME.put("gc", GcCommand.class);
-    BY_NAME.put("expire", ExpireCommand.class);
-    BY_NAME.put("backup", BackupCommand.class);
-    BY_NAME.put("destroy", DestroyCommand.class);
-    BY_NAME.put("doctor", DoctorCommand.class);
-    BY_NAME.put("keygen", KeygenCommand.class);
-    BY_NAME.put("token", TokenCommand.class);
-    BY_NAME.put("tls", TlsCommand.class);
-    BY_NAME.put("completion", CompletionCommand.class);
-    BY_NAME.put("help", Help.class);
-    BY_NAME.put("version", Version.class);
-    BY_NAME.put("names", NamesCommand.class);
+  /** A command by its name; the others are not loaded. */
+  private static Class<?> command(String name) {
+    return switch (name) {
+      case "init" -> InitCommand.class;
+      case "append" -> AppendCommand.class;
+      case "cat" -> CatCommand.class;
+      case "close" -> CloseCommand.class;
+      case "status" -> StatusCommand.class;
+      case "log" -> LogCommand.class;
+      case "logs" -> LogsCommand.class;
+      case "serve" -> ServeCommand.class;
+      case "shards" -> ShardsCommand.class;
+      case "cell" -> CellCommand.class;
+      case "lease" -> LeaseCommand.class;
+      case "verify" -> VerifyCommand.class;
+      case "salvage" -> SalvageCommand.class;
+      case "audit" -> AuditCommand.class;
+      case "view" -> ViewCommand.class;
+      case "gc" -> GcCommand.class;
+      case "expire" -> ExpireCommand.class;
+      case "backup" -> BackupCommand.class;
+      case "destroy" -> DestroyCommand.class;
+      case "doctor" -> DoctorCommand.class;
+      case "keygen" -> KeygenCommand.class;
+      case "token" -> TokenCommand.class;
+      case "tls" -> TlsCommand.class;
+      case "completion" -> CompletionCommand.class;
+      case "help" -> Help.class;
+      case "version" -> Version.class;
+      case "names" -> NamesCommand.class;
+      default -> throw new IllegalArgumentException(name);
+    };
   }
 
   /** Variables of the environment that stand for options. */
@@ -181,7 +211,7 @@ public final class Commands {
       return help(all.subList(1, all.size()), io);
     }
     CommandLine line = build(new Commands(), all, io);
-    int end = LeaseRunCommand.end(all);
+    int end = all.contains("lease") ? LeaseRunCommand.end(all) : -1;
     if (end < 0) {
       return line.execute(all.toArray(String[]::new));
     }
@@ -215,9 +245,8 @@ public final class Commands {
     var line = new CommandLine(root, factory);
     String wanted = args.stream().filter(arg -> !isOption(arg)).findFirst().orElse("");
     // Looking at every command's options takes longer than most commands run.
-    Set<String> names = BY_NAME.containsKey(wanted) ? Set.of(wanted) : BY_NAME.keySet();
-    for (String name : names) {
-      line.addSubcommand(name, Objects.requireNonNull(BY_NAME.get(name)));
+    for (String name : NAMES.contains(wanted) ? List.of(wanted) : NAMES) {
+      line.addSubcommand(name, command(name));
     }
     var help = new StringWriter(); // written to a full disk it would be cut without a word
     line.setOut(new PrintWriter(help));

@@ -1,6 +1,7 @@
 package dev.cinch.cli.store;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -158,10 +159,11 @@ class ReplacedStoreTest {
       Path away = temp.resolve("away");
       Files.move(store, away);
       Files.createDirectory(store);
-      String told = closer.errLine(); // of the round that it went in, or of the next one
-      while (!told.contains("store.json: no such file or directory")) {
+      String told; // of the round that it went in, or of the next one
+      do {
         told = closer.errLine();
-      }
+        assertNotEquals("null", told, "it ended");
+      } while (!told.contains("store.json: no such file or directory"));
       try (Stream<Path> made = Files.list(store)) {
         assertEquals(List.of(), made.toList());
       }
