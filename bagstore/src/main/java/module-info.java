@@ -19,15 +19,12 @@ module dev.cinch.bag {
       dev.cinch.view;
   exports dev.cinch.bag.fs to
       dev.cinch.view;
-  exports dev.cinch.bag.layout to
-      dev.cinch.view;
   exports dev.cinch.bag.model;
   exports dev.cinch.bag.read to
       dev.cinch.view;
   exports dev.cinch.bag.registry to
       dev.cinch.bag.testkit,
       dev.cinch.view;
-  exports dev.cinch.bag.session;
   exports dev.cinch.bag.storage to
       dev.cinch.view;
   exports dev.cinch.bag.storage.posix to

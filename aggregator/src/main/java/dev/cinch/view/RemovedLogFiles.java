@@ -2,12 +2,12 @@ package dev.cinch.view;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.OwnPaths;
-import dev.cinch.bag.layout.SealName;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Numbered;
+import dev.cinch.bag.model.OwnPaths;
+import dev.cinch.bag.model.SealName;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.RemovedLogs;

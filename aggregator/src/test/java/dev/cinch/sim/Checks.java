@@ -10,7 +10,7 @@ import dev.cinch.bag.audit.Violation;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Floor;
-import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings.Leases;

@@ -1,10 +1,10 @@
 package dev.cinch.sim;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.Session;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.Writers;
 import dev.cinch.bag.read.ExpiredException;
-import dev.cinch.bag.session.Session;
-import dev.cinch.bag.session.Writers;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.bag.write.PendingReceipt;
 import dev.cinch.lease.Grant;

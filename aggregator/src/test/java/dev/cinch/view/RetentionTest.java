@@ -24,7 +24,7 @@ import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.FaultyFs.Op;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.Altered;

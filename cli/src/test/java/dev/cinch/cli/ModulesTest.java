@@ -20,7 +20,7 @@ import com.tngtech.archunit.library.dependencies.SliceAssignment;
 import com.tngtech.archunit.library.dependencies.SliceIdentifier;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreContext;

@@ -3,13 +3,13 @@ package dev.cinch.examples;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.Session;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.Writers;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Receipt;
-import dev.cinch.bag.session.Session;
-import dev.cinch.bag.session.Writers;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseService;

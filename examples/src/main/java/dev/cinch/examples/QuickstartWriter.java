@@ -1,11 +1,11 @@
 package dev.cinch.examples;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.Session;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Receipt;
-import dev.cinch.bag.session.Session;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.bag.write.PendingReceipt;
 import dev.cinch.examples.Share.Line;

@@ -1,8 +1,8 @@
 package dev.cinch.bag.audit;
 
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.InWords;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Name;
 import java.io.IOException;
 

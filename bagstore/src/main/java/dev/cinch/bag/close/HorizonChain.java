@@ -9,7 +9,7 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Floor;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.SegmentHeader;
-import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.Family;

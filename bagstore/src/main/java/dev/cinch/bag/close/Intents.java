@@ -1,8 +1,8 @@
 package dev.cinch.bag.close;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Storage;

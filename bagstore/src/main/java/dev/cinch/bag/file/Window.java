@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /** A sliding window over the valid bytes of a data file. Not thread-safe. */
-public final class Window {
+final class Window {
   private static final int CHUNK = 1 << 18;
 
   private final Stored in;

@@ -2,8 +2,8 @@ package dev.cinch.bag.format;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Numbered;
 import dev.cinch.lease.Id;
 
 /**

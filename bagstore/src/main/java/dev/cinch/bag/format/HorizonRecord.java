@@ -2,9 +2,9 @@ package dev.cinch.bag.format;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Numbered;
 import dev.cinch.lease.Id;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,8 +1,8 @@
 package dev.cinch.bag.format;
 
-import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Numbered;
 import dev.cinch.lease.Id;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

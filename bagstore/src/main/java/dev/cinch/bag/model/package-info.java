@@ -1,4 +1,6 @@
-/** The words: logs, machines, buckets, messages and what became of them. */
+/**
+ * The words: logs, machines, buckets, messages, what became of them, and where all of it stands.
+ */
 @NullMarked
 package dev.cinch.bag.model;
 

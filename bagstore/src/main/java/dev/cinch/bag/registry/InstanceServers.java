@@ -1,8 +1,8 @@
 package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.layout.Numbered;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Numbered;
 import dev.cinch.bag.registry.InstanceFile.Line;
 import dev.cinch.bag.registry.ServiceNames.ServerEntry;
 import dev.cinch.bag.storage.Freshness;

@@ -10,7 +10,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
 
 /** That a lease was revoked (rule L15): {@code service/revocations/<correlation>@<instance>}. */
-public final class RevocationFile {
+final class RevocationFile {
   /** The longest that is read. */
   public static final int MAX_BYTES = 1 << 14;
 

@@ -1,6 +1,6 @@
 package dev.cinch.bag.registry;
 
-import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Numbered;
 import dev.cinch.lease.witness.StoreStatement;
 import java.util.Optional;
 import java.util.function.Function;

@@ -2,7 +2,7 @@ package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Numbered;
 import dev.cinch.bag.registry.ServiceNames.CeilingName;
 import dev.cinch.bag.registry.StoreShards.Instance;
 import dev.cinch.bag.storage.Freshness;

@@ -2,8 +2,8 @@ package dev.cinch.bag.registry;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Storage.Draft;
 import dev.cinch.bag.store.StoreContext;

@@ -3,9 +3,9 @@ package dev.cinch.bag.registry;
 import static java.util.stream.Collectors.groupingBy;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Numbered;
+import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.registry.ServiceNames.ServerEntry;
 import dev.cinch.bag.registry.ServiceNames.ShardEntry;
 import dev.cinch.bag.registry.ServiceNames.SignedName;

@@ -2,10 +2,10 @@ package dev.cinch.bag.storage;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.ForeignEntryException;
-import dev.cinch.bag.layout.BucketTree;
-import dev.cinch.bag.layout.LogLayout;
 import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.BucketTree;
 import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Name;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;

@@ -1,8 +1,8 @@
 package dev.cinch.bag.storage;
 
-import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Numbered;
 import java.io.IOException;
 import java.util.OptionalLong;
 

@@ -1,10 +1,10 @@
 package dev.cinch.bag.storage;
 
 import dev.cinch.bag.format.StoreIdentity;
-import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.Storage.Decoder;
 import dev.cinch.bag.storage.Storage.Draft;

@@ -1,8 +1,8 @@
 package dev.cinch.bag.storage;
 
-import dev.cinch.bag.layout.LogLayout;
-import dev.cinch.bag.layout.Numbered;
-import dev.cinch.bag.layout.SealName;
+import dev.cinch.bag.model.LogLayout;
+import dev.cinch.bag.model.Numbered;
+import dev.cinch.bag.model.SealName;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.Collections;

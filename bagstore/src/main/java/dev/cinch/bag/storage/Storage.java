@@ -14,8 +14,8 @@ import java.util.Optional;
  * A place that keeps a store: the verbs of the protocol, and their promises S1 to S8 (protocol.md,
  * section 1).
  *
- * <p>Everything has a name of {@link dev.cinch.bag.layout.StoreLayout} or {@link
- * dev.cinch.bag.layout.LogLayout}, and the name above it is its place. A document is written once
+ * <p>Everything has a name of {@link dev.cinch.bag.model.StoreLayout} or {@link
+ * dev.cinch.bag.model.LogLayout}, and the name above it is its place. A document is written once
  * (S3), and some say all by their name. A data file grows, in a bucket, until that has its mark.
  * What was made is durable once its place was {@linkplain #secure secured} (S6).
  *

@@ -4,7 +4,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.StoreIdentity;
-import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.Buckets;
 import dev.cinch.bag.storage.Freshness;

@@ -4,7 +4,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.format.Removal;
-import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Storage;

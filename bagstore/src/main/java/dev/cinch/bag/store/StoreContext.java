@@ -2,9 +2,9 @@ package dev.cinch.bag.store;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.cinch.bag.format.StoreIdentity;
-import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Patience;

@@ -1,6 +1,6 @@
 package dev.cinch.bag.audit;
 
-import dev.cinch.bag.layout.SealName;
+import dev.cinch.bag.model.SealName;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.fs.FaultyFs;
-import dev.cinch.bag.layout.Numbered;
+import dev.cinch.bag.model.Numbered;
 import dev.cinch.bag.registry.ServiceNames.SignedName;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;

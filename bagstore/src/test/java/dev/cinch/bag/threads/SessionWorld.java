@@ -5,13 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
+import dev.cinch.bag.Session;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.Writers;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.registry.StoreInstances;
-import dev.cinch.bag.session.Session;
-import dev.cinch.bag.session.Writers;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.threads.Told.Found;
 import dev.cinch.lease.Altered;

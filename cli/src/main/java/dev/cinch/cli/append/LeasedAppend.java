@@ -1,9 +1,9 @@
 package dev.cinch.cli.append;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.Session;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.session.Session;
-import dev.cinch.bag.session.Writers;
+import dev.cinch.bag.Writers;
 import dev.cinch.cli.append.AppendCommand.Closing;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;

@@ -1,7 +1,7 @@
 package dev.cinch.cli.append;
 
 import dev.cinch.bag.Log;
-import dev.cinch.bag.session.Session;
+import dev.cinch.bag.Session;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.bag.write.PendingReceipt;
 import dev.cinch.cli.base.Failure;

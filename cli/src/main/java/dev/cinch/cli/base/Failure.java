@@ -2,13 +2,13 @@ package dev.cinch.cli.base;
 
 import dev.cinch.backup.BackupRefusedException;
 import dev.cinch.bag.NotAStoreException;
+import dev.cinch.bag.SessionRefusedException;
 import dev.cinch.bag.StoreExistsException;
 import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.InWords;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.session.SessionRefusedException;
 import dev.cinch.bag.store.ClockException;
 import dev.cinch.bag.store.KeyRefusedException;
 import dev.cinch.bag.write.FateUnknownException;

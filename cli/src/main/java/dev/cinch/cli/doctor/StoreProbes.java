@@ -2,8 +2,8 @@ package dev.cinch.cli.doctor;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.ForeignEntryException;
-import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.storage.posix.PosixStore;
 import java.io.IOException;
 import java.nio.file.Files;

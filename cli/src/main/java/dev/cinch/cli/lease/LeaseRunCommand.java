@@ -1,7 +1,7 @@
 package dev.cinch.cli.lease;
 
+import dev.cinch.bag.Session;
 import dev.cinch.bag.Store;
-import dev.cinch.bag.session.Session;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.MachineNames;

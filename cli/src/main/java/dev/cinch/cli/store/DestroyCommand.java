@@ -1,8 +1,8 @@
 package dev.cinch.cli.store;
 
 import dev.cinch.bag.Store;
-import dev.cinch.bag.layout.OwnPaths;
-import dev.cinch.bag.layout.StoreLayout;
+import dev.cinch.bag.model.OwnPaths;
+import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.registry.StoreCeilings;
 import dev.cinch.cli.base.Confirmation;
 import dev.cinch.cli.base.Converters.Moment;

@@ -1,8 +1,8 @@
 package dev.cinch.cli.store;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.layout.StoreLayout;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.cli.base.Failure;

@@ -8,10 +8,10 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.cinch.bag.Session;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
-import dev.cinch.bag.session.Session;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.cli.Main;
 import dev.cinch.cli.Served;

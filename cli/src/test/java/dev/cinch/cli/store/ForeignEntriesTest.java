@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.abort;
 
 import dev.cinch.bag.fs.Planted;
-import dev.cinch.bag.layout.TimeName;
+import dev.cinch.bag.model.TimeName;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;
 import dev.cinch.lease.Share;

@@ -3,7 +3,7 @@ package dev.cinch.cli.store;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.cinch.bag.layout.TimeName;
+import dev.cinch.bag.model.TimeName;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;
 import dev.cinch.lease.time.SystemTime;

@@ -1,10 +1,10 @@
 package dev.cinch.examples.library;
 
 import dev.cinch.bag.Log;
+import dev.cinch.bag.Session;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Receipt;
-import dev.cinch.bag.session.Session;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.http.HttpLeaseClient;
 import java.net.URI;

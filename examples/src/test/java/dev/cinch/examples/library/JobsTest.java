@@ -7,9 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Messages;
+import dev.cinch.bag.Session;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Receipt;
-import dev.cinch.bag.session.Session;
 import dev.cinch.bag.testkit.TestStore;
 import dev.cinch.lease.LeaseName;
 import java.time.Duration;

@@ -3,7 +3,7 @@ package dev.cinch.bag.storage.posix;
 import dev.cinch.bag.fs.FileStatus;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.StoreFs;
-import dev.cinch.bag.layout.LogLayout;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.BucketSealedException;
 import dev.cinch.bag.storage.Entered;

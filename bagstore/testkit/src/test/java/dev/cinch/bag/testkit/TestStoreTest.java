@@ -8,10 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.NoSuchLogException;
+import dev.cinch.bag.Session;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Receipt;
-import dev.cinch.bag.session.Session;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import java.time.Duration;

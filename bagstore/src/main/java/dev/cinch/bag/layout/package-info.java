@@ -1,4 +1,0 @@
-@NullMarked
-package dev.cinch.bag.layout;
-
-import org.jspecify.annotations.NullMarked;

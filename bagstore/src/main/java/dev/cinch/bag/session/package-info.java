@@ -1,4 +1,0 @@
-@NullMarked
-package dev.cinch.bag.session;
-
-import org.jspecify.annotations.NullMarked;
