@@ -12,7 +12,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.fs.FaultyFs;
-import dev.cinch.bag.fs.RestlessFs;
+import dev.cinch.bag.fs.SharedFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.layout.LogLayout;
@@ -107,7 +107,7 @@ class LostLocksTest {
 
   /** Of a user who may not make entries. */
   private StoreFs network() {
-    var fs = new FaultyFs(new RestlessFs(root, rig.time));
+    var fs = new FaultyFs(new SharedFs(root, changed -> rig.time.wallNanos()));
     fs.before(
         op -> {
           if (op.kind() == FaultyFs.Kind.CREATE) {
