@@ -4,9 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
-import dev.cinch.bag.audit.Finding;
-import dev.cinch.bag.audit.StoreVerifier;
-import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.storage.posix.PosixStore;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -35,20 +32,6 @@ final class Retiring {
     var limits = new Aggregator.Limits(1, Long.MAX_VALUE);
     assertTrue(new Aggregator(open(rig), limits).run().published() > 0);
     rig.disk.forceAll();
-  }
-
-  /** What verify calls damage. */
-  static List<String> damage(Rig rig, StoreFs fs) throws IOException {
-    var found = new ArrayList<String>();
-    StoreVerifier.verify(
-        rig.root,
-        rig.environment(fs, rig.time),
-        f -> {
-          if (f.severity() == Finding.Severity.DAMAGE) {
-            found.add(f.toString());
-          }
-        });
-    return found;
   }
 
   static List<Path> files(Log log, Path directory) throws IOException {

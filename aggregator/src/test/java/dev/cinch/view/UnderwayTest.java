@@ -2,7 +2,6 @@ package dev.cinch.view;
 
 import static dev.cinch.view.Retiring.HOUR;
 import static dev.cinch.view.Retiring.aggregate;
-import static dev.cinch.view.Retiring.damage;
 import static dev.cinch.view.Retiring.files;
 import static dev.cinch.view.Retiring.open;
 import static dev.cinch.view.Retiring.rig;
@@ -16,6 +15,7 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.AuditReport;
+import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.LeaseAuditor;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.audit.VerifySummary;
@@ -134,7 +134,7 @@ class UnderwayTest {
     VERIFY {
       @Override
       void on(Rig rig, StoreFs fs, List<String> all) throws Exception {
-        assertEquals(List.of(), damage(rig, fs));
+        assertEquals(List.of(), rig.damage(fs));
       }
     },
     AUDIT {
@@ -314,7 +314,7 @@ class UnderwayTest {
         rig.settle(open(rig));
         List<String> now = Lines.settled(open(rig));
         assertEquals(all.subList(all.size() - now.size(), all.size()), now, what);
-        assertEquals(List.of(), damage(rig, rig.disk.view(Rig.BOB)), what);
+        assertEquals(List.of(), rig.damage(rig.disk.view(Rig.BOB)), what);
       }
     }
   }
@@ -416,7 +416,7 @@ class UnderwayTest {
           }
         }
         event.in(rig);
-        assertEquals(List.of(), damage(rig, fs), event + ", of listings " + known);
+        assertEquals(List.of(), rig.damage(fs), event + ", of listings " + known);
         assertEquals(Lines.settled(open(rig)), Lines.settled(rig.open(fs)));
       }
     }
@@ -430,9 +430,9 @@ class UnderwayTest {
     Path segments = layout.segments().path();
     var listed = new ArrayList<>(rig.disk.view(Rig.BOB).list(segments));
     assertTrue(listed.removeIf(name -> name.startsWith(layout.segment(2).last())));
-    assertEquals(List.of(), damage(rig, new StaleListFs(rig.disk.view(Rig.BOB), segments, listed)));
+    assertEquals(List.of(), rig.damage(new StaleListFs(rig.disk.view(Rig.BOB), segments, listed)));
     rig.disk.view(0).unlink(layout.segment(2).path());
-    assertFalse(damage(rig, new StaleListFs(rig.disk.view(Rig.BOB), segments, listed)).isEmpty());
+    assertFalse(rig.damage(new StaleListFs(rig.disk.view(Rig.BOB), segments, listed)).isEmpty());
   }
 
   /** It has no message; who appends to it makes it whole. */
@@ -460,7 +460,7 @@ class UnderwayTest {
     fs.unlink(layout.segment(2).path());
     fs.create(layout.segment(2).path(), 0664).close();
     fs.unlink(layout.record(5).path());
-    List<String> found = damage(rig, fs);
+    List<Finding> found = rig.damage(fs);
     assertEquals(found.size(), Set.copyOf(found).size(), found::toString);
     assertTrue(found.size() > 1, found::toString);
   }

@@ -75,16 +75,7 @@ class LostLocksTest {
 
   /** The files that verify finds damaged. */
   private List<Path> verify(StoreFs fs) throws IOException {
-    var damaged = new ArrayList<Path>();
-    StoreVerifier.verify(
-        rig.root,
-        rig.environment(fs, rig.time),
-        f -> {
-          if (f.severity() == Finding.Severity.DAMAGE) {
-            damaged.add(f.path().path());
-          }
-        });
-    return damaged;
+    return rig.damage(fs).stream().map(f -> f.path().path()).toList();
   }
 
   /** The files that an audit finds damaged. */
