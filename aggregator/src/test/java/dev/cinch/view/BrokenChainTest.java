@@ -14,7 +14,6 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.LeaseAuditor;
-import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.DamagedException;
@@ -61,17 +60,8 @@ class BrokenChainTest {
     return readers;
   }
 
-  private static List<String> damage(Rig rig) throws Exception {
-    var damage = new ArrayList<String>();
-    StoreVerifier.verify(
-        rig.root,
-        rig.environment(rig.disk.view(Rig.BOB), rig.time),
-        f -> {
-          if (f.severity() == Finding.Severity.DAMAGE) {
-            damage.add(f.toString());
-          }
-        });
-    return damage;
+  private static List<Finding> damage(Rig rig) throws Exception {
+    return rig.damage(rig.disk.view(Rig.BOB));
   }
 
   private static long violations(Rig rig) throws Exception {
@@ -305,7 +295,7 @@ class BrokenChainTest {
         root(rig).unlink(layout.record(number).path());
       }
       assertEquals(1, damage(rig).size(), damage(rig)::toString);
-      assertTrue(damage(rig).get(0).contains("/lock "), damage(rig)::toString);
+      assertTrue(damage(rig).get(0).toString().contains("/lock "), damage(rig)::toString);
       Reader live = requireNonNull(readers(rig, open(rig)).get("cat --live"));
       assertThrows(DamagedException.class, () -> live.read());
       assertThrows(DamagedException.class, () -> rig.settle(open(rig)));

@@ -54,6 +54,15 @@ final class Lines {
     return settled(log, MIN, MAX);
   }
 
+  /** All messages, as if they were settled. */
+  static List<String> live(Log log) throws IOException {
+    var lines = new ArrayList<String>();
+    long unused =
+        log.reader()
+            .live(MIN, MAX, m -> lines.add(line(m).replace(" false ", " true ")), (m, f, w) -> {});
+    return lines;
+  }
+
   /** What stands in segments, whether a checkpoint names them or not. */
   static List<String> segments(Log log) throws IOException {
     var lines = new ArrayList<String>();

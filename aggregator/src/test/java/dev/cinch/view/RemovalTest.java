@@ -127,11 +127,7 @@ class RemovalTest {
         faulty.before(
             op -> {
               if (--left[0] == 0) {
-                try {
-                  receipts.add(append(writer, "beside"));
-                } catch (Exception e) {
-                  throw new AssertionError(e);
-                }
+                receipts.add(append(writer, "beside"));
               }
             });
         end(log);

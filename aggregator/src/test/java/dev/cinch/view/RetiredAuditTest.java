@@ -1,5 +1,7 @@
 package dev.cinch.view;
 
+import static dev.cinch.view.Retiring.HOUR;
+import static dev.cinch.view.Retiring.open;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,21 +16,16 @@ import dev.cinch.bag.audit.Violation;
 import dev.cinch.bag.file.Evidence;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentHeader;
-import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.lease.Altered;
-import dev.cinch.lease.Share;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -66,7 +63,7 @@ class RetiredAuditTest extends LeaseAuditorTest {
   }
 
   /** What an audit gets to see. */
-  private static class Seen implements Evidence.Sink {
+  private static final class Seen implements Evidence.Sink {
     final List<String> lines = new ArrayList<>();
     final List<Path> damaged = new ArrayList<>();
 
@@ -99,83 +96,11 @@ class RetiredAuditTest extends LeaseAuditorTest {
     return rig;
   }
 
-  private static Log open(Rig rig) throws IOException {
-    return rig.open(rig.disk.view(Rig.ALICE));
-  }
-
-  private static Retention.Plan retire(Rig rig) throws IOException {
-    return new Retention(open(rig), Duration.ofHours(1)).run();
-  }
-
-  @Test
-  @Tag("share")
-  void seesTheSameWhereverBucketsGoWhileItReads() throws Exception {
-    for (int at = Share.first(5); at < 15; at += Share.step(5)) {
-      Rig rig = rig(21);
-      List<String> expected = seen(open(rig)).lines;
-      int when = at;
-      var seen =
-          new Seen() {
-            @Override
-            public void message(Evidence m, long settledBefore) {
-              if (lines.size() == when) {
-                try {
-                  assertEquals(3, retire(rig).buckets());
-                } catch (IOException e) {
-                  throw new UncheckedIOException(e);
-                }
-              }
-              super.message(m, settledBefore);
-            }
-          };
-      open(rig).reader().evidence(seen);
-      assertEquals(expected, seen.lines);
-      assertEquals(List.of(), seen.damaged);
-    }
-  }
-
-  /** As on NFS, where a file that is removed can't be read on. */
-  @Test
-  void goesOnInTheSegmentWhereABucketBecomesStale() throws Exception {
-    Rig rig = Rig.memory(24);
-    Lines.write(rig, 12, 100_000);
-    assertEquals(1, new Aggregator(open(rig)).run().published());
-    rig.time.advanceMs(7_200_000);
-    List<String> expected = seen(open(rig)).lines;
-    assertEquals(12, expected.size());
-    boolean[] stale = {false};
-    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
-    faulty.before(
-        op -> {
-          if (stale[0] && op.path().toString().endsWith(".log")) {
-            throw new IOException("Stale file handle");
-          }
-        });
-    var seen =
-        new Seen() {
-          @Override
-          public void message(Evidence m, long settledBefore) {
-            if (lines.size() == 5) {
-              try {
-                assertTrue(retire(rig).buckets() > 0);
-              } catch (IOException e) {
-                throw new UncheckedIOException(e);
-              }
-              stale[0] = true;
-            }
-            super.message(m, settledBefore);
-          }
-        };
-    rig.open(faulty).reader().evidence(seen);
-    assertEquals(expected, seen.lines);
-    assertEquals(List.of(), seen.damaged);
-  }
-
   @Test
   void goesOnBehindADamagedSegment() throws Exception {
     Rig rig = rig(22);
     List<String> all = seen(open(rig)).lines;
-    assertEquals(3, retire(rig).buckets());
+    assertEquals(3, new Retention(open(rig), HOUR).run().buckets());
     Log log = open(rig);
     Path first = log.context().layout().segment(1).path();
     byte[] good = PosixStore.of(log.context().store().storage()).fresh().readAll(first, 1 << 20);
@@ -215,34 +140,5 @@ class RetiredAuditTest extends LeaseAuditorTest {
       rest.subList(5 * (int) (damaged - 1), 5 * (int) damaged).clear();
       assertEquals(rest, seen.lines);
     }
-  }
-
-  private static void remove(Rig rig, Path path) throws IOException {
-    var root = rig.disk.view(0);
-    try {
-      for (String name : root.list(path)) {
-        remove(rig, path.resolve(name));
-      }
-      root.rmdir(path);
-    } catch (NotDirectoryException e) {
-      root.unlink(path);
-    }
-  }
-
-  @Test
-  void aBucketThatIsGoneAndNotRetiredIsDamage() throws Exception {
-    Rig rig = Rig.memory(23);
-    Lines.write(rig, 5, 5);
-    Log log = open(rig);
-    assertEquals(5, seen(log).lines.size());
-    for (String era :
-        PosixStore.of(log.context().store().storage())
-            .fs()
-            .list(log.context().layout().buckets().path())) {
-      remove(rig, log.context().layout().buckets().resolve(era).path());
-    }
-    Seen seen = seen(log);
-    assertEquals(List.of(), seen.lines);
-    assertEquals(1, seen.damaged.size());
   }
 }

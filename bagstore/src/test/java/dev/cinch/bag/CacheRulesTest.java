@@ -7,11 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.audit.Finding;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.fs.CoarseFs;
 import dev.cinch.bag.fs.CorruptCacheFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.NegativeFs;
+import dev.cinch.bag.fs.SharedFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.Bucket;
@@ -163,7 +163,7 @@ class CacheRulesTest {
   }
 
   private FaultyFs network() {
-    return new FaultyFs(new CoarseFs(rig.disk.view(Rig.BOB), 1));
+    return new FaultyFs(new SharedFs(rig.disk.view(Rig.BOB)));
   }
 
   private static List<String> permitted(Log log) throws IOException {
@@ -206,7 +206,7 @@ class CacheRulesTest {
     Path bucket =
         other.context().layout().bucket(new Bucket(start, other.context().bucketWidth())).path();
     rig.time.advanceMs(120_000);
-    var fs = new FaultyFs(new CoarseFs(rig.disk.view(Rig.BOB), 1));
+    var fs = new FaultyFs(new SharedFs(rig.disk.view(Rig.BOB)));
     Log reader = rig.open(fs);
     var knows = new AtomicBoolean();
     fs.before(
@@ -244,7 +244,7 @@ class CacheRulesTest {
   @ValueSource(ints = {Rig.ALICE, Rig.BOB})
   void closing_whoFindsAnothersLockChangesTheDirectory(int closer) throws Exception {
     append("one");
-    var fs = new FaultyFs(new CoarseFs(rig.disk.view(closer), 1));
+    var fs = new FaultyFs(new SharedFs(rig.disk.view(closer)));
     Log slow = rig.open(fs);
     Log other = alice();
     var changed = new AtomicLong();
@@ -311,7 +311,7 @@ class CacheRulesTest {
   @ValueSource(ints = {Rig.ALICE, Rig.BOB})
   void n2_aClosedDirectoryLooksOtherThanWhenItsLockWasLinked(int closer) throws Exception {
     append("one");
-    var shared = new CoarseFs(rig.disk.view(closer), 20_000_000);
+    var shared = new SharedFs(rig.disk.view(closer), time -> time - time % 20_000_000);
     Log log = rig.open(shared);
     rig.settle(log); // within one tick, unless somebody sleeps
     long start = log.horizon().chain().read(1).record().buckets().get(0).start();

@@ -3,8 +3,6 @@ package dev.cinch.bag;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.bag.audit.Finding;
-import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.fs.ClockedFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
@@ -17,7 +15,6 @@ import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Tag;
@@ -164,17 +161,7 @@ class FaultLoopTest {
     } catch (FaultyFs.Crash | java.io.IOException e) {
       // Somebody else finishes; and nothing that it left looks as if a record were missing.
     }
-    var environment = site.rig().environment(site.view(Rig.BOB), site.rig().time);
-    var damage = new ArrayList<Finding>();
-    StoreVerifier.verify(
-        site.rig().root,
-        environment,
-        f -> {
-          if (f.severity() == Finding.Severity.DAMAGE) {
-            damage.add(f);
-          }
-        });
-    assertEquals(List.of(), damage, "at operation " + k);
+    assertEquals(List.of(), site.rig().damage(site.view(Rig.BOB)), "at operation " + k);
     finish(site, ledger);
     return faulty.fired();
   }

@@ -21,10 +21,11 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
-import dev.cinch.bag.fs.GivesUpFs;
 import dev.cinch.bag.fs.StaleListFs;
+import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
@@ -39,6 +40,7 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -100,15 +102,32 @@ class HorizonRulesTest {
 
   @Test
   void h1_aRecordThatMayStillBeLinkedKeepsItsIntent() throws Exception {
-    var slow = new GivesUpFs(rig.disk.view(Rig.BOB), "records");
+    var slow = new FaultyFs(rig.disk.view(Rig.BOB)); // as on a soft mount
     Log closer = rig.open(slow);
+    StoreFs server = rig.disk.view(Rig.BOB);
+    LogLayout layout = closer.context().layout();
+    Path record = layout.record(1).path();
+    Path records = layout.recordGroup(0).path();
+    slow.before(
+        op -> {
+          if (op.kind() == Kind.LINK && op.path().equals(record)
+              || op.is(Kind.UNLINK, "tmp-") && op.path().startsWith(records)) {
+            throw new IOException(op + ": timed out");
+          }
+        });
     var late = new FaultyFs(rig.disk.view(Rig.ALICE));
     LogWriter writer = rig.open(late).writer(Durability.SYNC);
     late.beforeFirst( // made after the closer has listed the tree
         op -> op.kind() == Kind.MKDIR && op.path().toString().contains("buckets"),
         () -> assertThrows(IOException.class, () -> rig.settle(closer)));
     ledger.append(writer, "late");
-    slow.carryOut();
+    String temporary =
+        server.list(records).stream()
+            .filter(name -> name.startsWith("tmp-"))
+            .findFirst()
+            .orElseThrow();
+    assertThrows( // the writer has found the intent, and settled it
+        FileAlreadyExistsException.class, () -> server.link(records.resolve(temporary), record));
     rig.settle(bob());
     ledger.check(Ledger.settled(bob()));
     assertEquals(
@@ -389,12 +408,8 @@ class HorizonRulesTest {
     slow.before(
         op -> {
           if (op.kind() == Kind.LIST && op.path().toString().contains("buckets")) {
-            try {
-              rig.time.advanceMs(1_000);
-              closer.horizon().advance(start + ++lists[0] * width, OptionalLong.empty());
-            } catch (InterruptedException e) {
-              throw new IllegalStateException(e);
-            }
+            rig.time.advanceMs(1_000);
+            closer.horizon().advance(start + ++lists[0] * width, OptionalLong.empty());
           }
         });
     List<String> seen = live(reader);

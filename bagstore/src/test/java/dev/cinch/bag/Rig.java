@@ -1,5 +1,7 @@
 package dev.cinch.bag;
 
+import dev.cinch.bag.audit.Finding;
+import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.fs.MemoryFs;
 import dev.cinch.bag.fs.StoreFs;
@@ -17,6 +19,8 @@ import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalLong;
 import java.util.Random;
 
@@ -99,6 +103,14 @@ public final class Rig {
 
   public Log open(StoreFs fs, TimeSource clock) throws IOException {
     return Store.open(root, environment(fs, clock)).log(JOBS);
+  }
+
+  /** What verify calls damage, looking through such a filesystem. */
+  public List<Finding> damage(StoreFs fs) throws IOException {
+    var found = new ArrayList<Finding>();
+    StoreVerifier.verify(root, environment(fs, time), found::add);
+    found.removeIf(f -> f.severity() != Finding.Severity.DAMAGE);
+    return found;
   }
 
   /** Waits until everything so far can be settled, and settles it. */

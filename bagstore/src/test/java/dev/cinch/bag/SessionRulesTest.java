@@ -249,12 +249,8 @@ class SessionRulesTest extends SessionRig {
     FaultyFs.Before pause =
         op -> {
           if (countdown.decrementAndGet() == 0) {
-            try {
-              rig.time.advanceNanos(LEASE.toNanos() + 1);
-              takeOver(seenByB, firstOfB);
-            } catch (Exception e) {
-              throw new IllegalStateException(e);
-            }
+            rig.time.advanceNanos(LEASE.toNanos() + 1);
+            takeOver(seenByB, firstOfB);
           }
         };
     var fs = new FaultyFs(rig.disk.view(Rig.ALICE));

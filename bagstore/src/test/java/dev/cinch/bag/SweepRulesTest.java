@@ -134,12 +134,8 @@ class SweepRulesTest {
     slow.beforeFirst(
         op -> op.kind() == Kind.READ && op.path().toString().endsWith(".log"),
         () -> {
-          try {
-            settle(log);
-            assertEquals(List.of(), sweep(log));
-          } catch (Exception e) {
-            throw new IllegalStateException(e);
-          }
+          settle(log);
+          assertEquals(List.of(), sweep(log));
         });
     var found = new ArrayList<Finding>();
     VerifySummary seen =
@@ -276,11 +272,7 @@ class SweepRulesTest {
         op -> {
           boolean opens = op.is(Kind.READ, ".log") || op.is(Kind.READ_UNCACHED, ".log");
           if (opens && !gone.getAndSet(true)) {
-            try {
-              settle(log);
-            } catch (Exception e) {
-              throw new IllegalStateException(e);
-            }
+            settle(log);
             assertEquals(List.of(), sweep(log));
           }
         });

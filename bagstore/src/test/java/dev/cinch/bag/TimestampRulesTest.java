@@ -6,10 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.fs.ClockedFs;
-import dev.cinch.bag.fs.CoarseFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.SharedFs;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Receipt;
@@ -104,7 +104,7 @@ class TimestampRulesTest {
   @Test
   void section1_aBatchOfUnclearFateKeepsItsTimestamps() throws Exception {
     // Where what was written may arrive late.
-    fs = new FaultyFs(new CoarseFs(rig.disk.view(Rig.ALICE), 1));
+    fs = new FaultyFs(new SharedFs(rig.disk.view(Rig.ALICE)));
     writer = rig.open(fs, clock()).writer(Durability.SYNC);
     Receipt first = committedNow(writer, "first");
     fs.arm(1, Fault.ERROR_BEFORE, op -> op.is(Kind.WRITE, ".log"));

@@ -16,7 +16,7 @@ import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
-import java.nio.file.NoSuchFileException;
+import java.nio.file.AccessDeniedException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -281,7 +281,8 @@ final class SegmentsVerifier {
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
     } catch (IOException e) {
-      if (!(e instanceof NoSuchFileException) || !outlived(number)) {
+      // Removed, it is missing, or stale where it was open already.
+      if (e instanceof AccessDeniedException || !outlived(number)) {
         tally.found(Finding.of(e, path, "a readable checkpoint"));
       }
     }

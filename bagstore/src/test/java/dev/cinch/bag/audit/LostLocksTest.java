@@ -12,7 +12,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.HorizonRecord.ClosedBucket;
 import dev.cinch.bag.fs.FaultyFs;
-import dev.cinch.bag.fs.RestlessFs;
+import dev.cinch.bag.fs.SharedFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.Bucket;
@@ -75,16 +75,7 @@ class LostLocksTest {
 
   /** The files that verify finds damaged. */
   private List<Path> verify(StoreFs fs) throws IOException {
-    var damaged = new ArrayList<Path>();
-    StoreVerifier.verify(
-        rig.root,
-        rig.environment(fs, rig.time),
-        f -> {
-          if (f.severity() == Finding.Severity.DAMAGE) {
-            damaged.add(f.path().path());
-          }
-        });
-    return damaged;
+    return rig.damage(fs).stream().map(f -> f.path().path()).toList();
   }
 
   /** The files that an audit finds damaged. */
@@ -107,7 +98,7 @@ class LostLocksTest {
 
   /** Of a user who may not make entries. */
   private StoreFs network() {
-    var fs = new FaultyFs(new RestlessFs(root, rig.time));
+    var fs = new FaultyFs(new SharedFs(root, changed -> rig.time.wallNanos()));
     fs.before(
         op -> {
           if (op.kind() == FaultyFs.Kind.CREATE) {

@@ -74,7 +74,7 @@ public final class FaultyFs implements StoreFs {
   /** Told of every operation before it happens; may wait or change the disk. */
   @FunctionalInterface
   public interface Before {
-    void operation(Op op) throws IOException;
+    void operation(Op op) throws Exception;
   }
 
   private final StoreFs inner;
@@ -136,13 +136,7 @@ public final class FaultyFs implements StoreFs {
     before(
         op -> {
           if (which.test(op) && done.compareAndSet(false, true)) {
-            try {
-              what.run();
-            } catch (IOException | RuntimeException e) {
-              throw e;
-            } catch (Exception e) {
-              throw new IllegalStateException(e);
-            }
+            what.run();
           }
         });
   }
@@ -172,11 +166,21 @@ public final class FaultyFs implements StoreFs {
     return counts;
   }
 
+  private static void tell(Before hook, Op op) throws IOException {
+    try {
+      hook.operation(op);
+    } catch (IOException | RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
   private boolean enter(Op op) throws IOException {
     if (crashed) {
       throw new Crash();
     }
-    before.operation(op);
+    tell(before, op);
     if (crashed) {
       throw new Crash();
     }
@@ -210,7 +214,7 @@ public final class FaultyFs implements StoreFs {
   /** It took effect. */
   private void done(boolean hit, Op op) throws IOException {
     leave(hit, op);
-    after.operation(op);
+    tell(after, op);
   }
 
   private interface Action<T> {

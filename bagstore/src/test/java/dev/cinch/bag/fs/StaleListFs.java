@@ -1,6 +1,7 @@
 package dev.cinch.bag.fs;
 
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -11,15 +12,31 @@ import java.util.concurrent.ConcurrentHashMap;
  * since (rule N2).
  */
 public final class StaleListFs extends FilterFs {
+  /** Somebody who lists so often without a pause would not end. */
+  private static final int TOO_OFTEN = 1_000;
+
   private final Map<Path, List<String>> cache = new ConcurrentHashMap<>();
+
+  /** Of whom it is known what he listed; the rest of it he lists anew. */
+  private final boolean reader;
+
+  private int listed;
 
   public StaleListFs(StoreFs inner) {
     super(inner);
+    this.reader = false;
+  }
+
+  /** Of a user who may only read, and has listed one directory before: nothing tells him better. */
+  public StaleListFs(StoreFs inner, Path directory, List<String> names) {
+    super(inner);
+    this.reader = true;
+    cache.put(directory, List.copyOf(names));
   }
 
   private void changed(Path entry) {
     Path parent = entry.getParent();
-    if (parent != null) {
+    if (parent != null && !reader) {
       cache.remove(parent);
     }
   }
@@ -29,7 +46,11 @@ public final class StaleListFs extends FilterFs {
     List<String> known = cache.get(directory);
     if (known == null) {
       known = inner.list(directory);
-      cache.put(directory, known);
+      if (!reader) {
+        cache.put(directory, known);
+      }
+    } else if (reader && ++listed > TOO_OFTEN) {
+      throw new AssertionError("lists again and again: " + directory);
     }
     return known;
   }
@@ -48,6 +69,9 @@ public final class StaleListFs extends FilterFs {
 
   @Override
   public StoreFile create(Path file, int mode) throws IOException {
+    if (reader) {
+      throw new AccessDeniedException(file.toString());
+    }
     StoreFile made = inner.create(file, mode);
     changed(file);
     return made;

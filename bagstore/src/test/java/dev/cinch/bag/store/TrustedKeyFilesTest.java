@@ -8,7 +8,6 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.fs.NegativeFs;
-import dev.cinch.bag.fs.OldListingFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
@@ -138,7 +137,7 @@ class TrustedKeyFilesTest {
   @Test
   void f3_whoMayOnlyReadFindsTheKeysThatARecordNames() throws Exception {
     addSecond();
-    var old = new OldListingFs(rig.disk.view(Rig.BOB), directory, List.of("0000000001"));
+    var old = new StaleListFs(rig.disk.view(Rig.BOB), directory, List.of("0000000001"));
     assertEquals(TrustedKeys.of(ONE, TWO), first(store(old), 2));
     assertEquals(TrustedKeys.of(ONE), now(store(old), 0), "as far as it knows");
     assertEquals(TrustedKeys.of(ONE, TWO), now(store(old), 2));

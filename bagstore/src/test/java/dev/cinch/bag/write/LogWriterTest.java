@@ -12,9 +12,9 @@ import dev.cinch.bag.Ledger;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.format.FileHeader;
-import dev.cinch.bag.fs.CoarseFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Kind;
+import dev.cinch.bag.fs.SharedFs;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
@@ -395,8 +395,7 @@ class LogWriterTest {
   /** Its first message is told its fate although there is always somebody who waits for another. */
   @Test
   void busyCallersDoNotPutOffAVerdictThatNobodyWaitsFor() throws Exception {
-    fs =
-        new FaultyFs(new CoarseFs(rig.disk.view(Rig.ALICE), 1)); // what was written may arrive late
+    fs = new FaultyFs(new SharedFs(rig.disk.view(Rig.ALICE))); // what was written may arrive late
     writer = rig.open(fs).writer(Durability.SYNC);
     assertInstanceOf(
         Receipt.Committed.class, writer.submit(LeaseStamp.NONE, new byte[1], 0, 1, true).await());
