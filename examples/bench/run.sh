@@ -51,10 +51,10 @@ export CINCH_BENCH_BUILT=yes
 classes=cli/target/cinch.jar:bagstore/target/test-classes:lease-service/target/test-classes:$out
 flags=()
 run() { java -Xmx4g -Dslf4j.internal.verbosity=ERROR "${flags[@]}" -cp "$classes" "$@"; }
-# A directory of this run's own, in $dir, that goes with it. Closed buckets are read-only.
+# A directory of this run's own, in $dir, that goes with it.
 within() {
   dir=$(mktemp -d "$dir/cinch-bench.XXXXXX")
-  trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
+  trap 'rm -rf "$dir"' EXIT
 }
 case $what in
   append)

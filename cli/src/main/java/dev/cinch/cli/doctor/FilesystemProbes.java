@@ -10,7 +10,6 @@ import dev.cinch.cli.base.Failure;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,8 +17,6 @@ import java.nio.file.attribute.FileTime;
 
 /** Tries out a filesystem's operations in a directory of its own, and removes it. */
 final class FilesystemProbes {
-  private static final int READ_ONLY_FILE = 0444;
-  private static final int READ_ONLY_DIRECTORY = 0555;
   private static final int CLOCK_READINGS = 5;
   private static final long NANOS_PER_MS = 1_000_000;
   private static final long NANOS_PER_SECOND = 1_000_000_000;
@@ -62,7 +59,6 @@ final class FilesystemProbes {
       diagnosis.look("modes", "others may be unable to close what this user wrote", this::modes);
       diagnosis.look("create", "nothing can be appended", this::create);
       diagnosis.look("link", "no bucket can be closed", this::link);
-      diagnosis.look("chmod", "closed buckets can't be protected", this::chmod);
       if (written) {
         diagnosis.look("force", "SYNC does not survive a power cut", this::force);
       }
@@ -132,33 +128,6 @@ final class FilesystemProbes {
       diagnosis.ok("link count 2", "links are real");
     } else {
       diagnosis.warn("link count " + count + " and not 2", "links may be copies here");
-    }
-  }
-
-  private void chmod() throws IOException {
-    Path file = file("chmod");
-    fs.create(file, settings.fileMode()).close();
-    fs.chmod(file, READ_ONLY_FILE);
-    int mode = fs.status(file).mode();
-    if (mode != READ_ONLY_FILE) {
-      diagnosis.warn(
-          "chmod 444 gives %o".formatted(mode),
-          "closed buckets stay writable for careless tools; what is settled is safe all the same");
-      return;
-    }
-    try {
-      fs.overwrite(file).close();
-      diagnosis.warn(
-          "this user opens read-only files for writing, as a superuser does",
-          "closed buckets are not protected from its other tools; what is settled is safe all the same");
-    } catch (AccessDeniedException e) {
-      diagnosis.ok("chmod, and read-only files do not open", "closed buckets are protected");
-    }
-    Path directory = file("closed");
-    fs.mkdir(directory, settings.directoryMode());
-    fs.chmod(directory, READ_ONLY_DIRECTORY);
-    if (fs.status(directory).mode() != READ_ONLY_DIRECTORY) {
-      diagnosis.warn("chmod 555 of a directory has no effect", "as above");
     }
   }
 
