@@ -306,7 +306,7 @@ class PythonReaderTest {
     Run run = python();
     assertEquals(0, run.exit(), run.err());
     assertEquals(expected, run.out());
-    assertEquals(60, run.err().lines().count());
+    assertEquals(12, run.err().lines().count());
   }
 
   @Test
