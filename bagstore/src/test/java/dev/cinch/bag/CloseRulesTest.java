@@ -20,6 +20,7 @@ import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -191,6 +192,17 @@ class CloseRulesTest {
       rig.settle(closer);
       ledger.check(Ledger.settled(bob()));
     }
+  }
+
+  /** Step 5: what closers left that were killed. */
+  @Test
+  void closing_whatACloserLeftGoesWithTheNextOne() throws Exception {
+    Path file = append(alice().writer(Durability.SYNC), "one", 0);
+    Path left = file.resolveSibling(Name.TEMPORARY_PREFIX + "0".repeat(32));
+    StoreFs fs = rig.disk.view(Rig.ALICE);
+    fs.create(left, 0660).close();
+    rig.settle(bob());
+    assertThrows(NoSuchFileException.class, () -> fs.status(left));
   }
 
   /** Whoever retires a bucket is seldom the one that closed it. */

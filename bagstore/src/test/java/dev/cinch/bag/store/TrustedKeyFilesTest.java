@@ -2,12 +2,14 @@ package dev.cinch.bag.store;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord;
 import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.fs.NegativeFs;
+import dev.cinch.bag.fs.SharedFs;
 import dev.cinch.bag.fs.StaleListFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
@@ -141,6 +143,19 @@ class TrustedKeyFilesTest {
     assertEquals(TrustedKeys.of(ONE, TWO), first(store(old), 2));
     assertEquals(TrustedKeys.of(ONE), now(store(old), 0), "as far as it knows");
     assertEquals(TrustedKeys.of(ONE, TWO), now(store(old), 2));
+  }
+
+  /** Those who may make no entry there can't look past their caches. */
+  @Test
+  void f3_nothingIsWrittenUnderAKeyBeforeAllReadersSeeIt() throws IOException {
+    disk.chmod(directory, 0755);
+    StoreContext shared = store(new SharedFs(disk));
+    long began = rig.time.monotonicNanos();
+    assertEquals(2, TrustedKeyFiles.add(shared, TWO, FIRST));
+    long added = rig.time.monotonicNanos();
+    assertTrue(added - began > 60_000_000_000L, "" + (added - began));
+    assertEquals(2, TrustedKeyFiles.add(shared, TWO, FIRST)); // every cache is younger now
+    assertTrue(rig.time.monotonicNanos() - added < 1_000_000_000L);
   }
 
   @Test
