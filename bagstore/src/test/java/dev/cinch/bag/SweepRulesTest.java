@@ -25,6 +25,7 @@ import dev.cinch.bag.write.LogWriter;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -141,6 +142,24 @@ class SweepRulesTest {
     VerifySummary seen =
         StoreVerifier.verify(rig.root, rig.environment(slow, rig.time), found::add);
     assertEquals(List.of(), data(first));
+    assertEquals(List.of(), found);
+    assertEquals(1, seen.messages());
+  }
+
+  /** As on NFS, where the server knows a file no more that is open here. */
+  @Test
+  void r0_verifyGoesByTheLockWhereADataFileWasSweptWhileItReadIt() throws Exception {
+    var slow = new FaultyFs(fs);
+    slow.beforeFirst(
+        op -> op.kind() == Kind.GET && op.path().toString().endsWith(".log"),
+        () -> {
+          settle(log);
+          assertEquals(List.of(), sweep(log));
+          throw new FileSystemException(first.toString(), null, "Stale file handle");
+        });
+    var found = new ArrayList<Finding>();
+    VerifySummary seen =
+        StoreVerifier.verify(rig.root, rig.environment(slow, rig.time), found::add);
     assertEquals(List.of(), found);
     assertEquals(1, seen.messages());
   }

@@ -27,6 +27,7 @@ import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -84,7 +85,7 @@ final class BucketVerifier {
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
       // What data files still say is all there is to go by.
-      open(bucket, directory, keys).ifPresent(tally::found);
+      open(bucket, directory, keys).forEach(tally::found);
     } catch (IOException e) {
       tally.found(Finding.of(e, lock, "a readable bucket"));
     }
@@ -174,13 +175,13 @@ final class BucketVerifier {
       tally.found(Finding.of(e, LogLayout.lock(log.layout().bucket(bucket)), "a readable lock"));
     }
     long before = tally.messages;
-    Optional<Finding> gone = open(bucket, log.layout().bucket(bucket), keys);
-    if (gone.isPresent() && mayBeLocked(bucket)) { // and swept, since it was listed
+    List<Finding> gone = open(bucket, log.layout().bucket(bucket), keys);
+    if (!gone.isEmpty() && mayBeLocked(bucket)) { // and swept, since it was listed
       tally.messages = before;
       unrecorded.add(bucket);
       closed(bucket, null, keys);
     } else {
-      gone.ifPresent(tally::found);
+      gone.forEach(tally::found);
     }
   }
 
@@ -196,9 +197,9 @@ final class BucketVerifier {
     }
   }
 
-  /** The first data file that was listed and is not there, if there is one. */
-  private Optional<Finding> open(Bucket bucket, Name directory, WitnessVerifier keys) {
-    Finding gone = null;
+  /** What is told of data files that were listed and may be gone: missing, or stale as on NFS. */
+  private List<Finding> open(Bucket bucket, Name directory, WitnessVerifier keys) {
+    var gone = new ArrayList<Finding>();
     try {
       for (String name : storage.list(directory, Freshness.CACHED).stream().sorted().toList()) {
         Name path = directory.resolve(name);
@@ -206,8 +207,10 @@ final class BucketVerifier {
         if (parsed.isPresent()) {
           try {
             openFile(bucket, path, parsed.get(), keys);
-          } catch (NoSuchFileException e) {
-            gone = gone == null ? Finding.of(e, path, "a readable file") : gone;
+          } catch (DamagedException | AccessDeniedException e) {
+            tally.found(Finding.of(e, path, "a readable file"));
+          } catch (IOException e) {
+            gone.add(Finding.of(e, path, "a readable file"));
           }
         } else if (!LogLayout.MARKS.contains(name)) {
           tally.foreign(path);
@@ -220,12 +223,12 @@ final class BucketVerifier {
     } catch (IOException e) {
       tally.found(Finding.of(e, directory, "a readable bucket"));
     }
-    return Optional.ofNullable(gone);
+    return gone;
   }
 
   /** Reads all of a data file, as its closer will: what is not whole at its end is a torn tail. */
   private void openFile(Bucket bucket, Name path, DataFileName name, WitnessVerifier keys)
-      throws NoSuchFileException {
+      throws IOException {
     var header = new FileHeader(log.store().identity().id(), log.id(), bucket, name);
     OpenFiles.Opening uncached = () -> log.storage().open(path, Freshness.CERTAIN);
     var findings = new ArrayList<Finding>();
@@ -263,10 +266,6 @@ final class BucketVerifier {
       }
       tally.read(path, size);
       findings.stream().limit(MOST_FINDINGS).forEach(tally::found);
-    } catch (NoSuchFileException e) {
-      throw e;
-    } catch (IOException e) {
-      tally.found(Finding.of(e, path, "a readable file"));
     }
   }
 
