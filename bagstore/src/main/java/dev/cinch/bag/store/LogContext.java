@@ -99,7 +99,6 @@ public record LogContext(
   /** Publishes a document of the same log: see {@link Storage#publish}. */
   @CanIgnoreReturnValue
   public boolean publish(Name document, byte[] content) throws IOException {
-    requireSame();
-    return storage().publish(document, content);
+    return store.publish(document, content, this::requireSame);
   }
 }

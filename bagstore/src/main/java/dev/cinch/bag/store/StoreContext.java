@@ -9,10 +9,12 @@ import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.storage.Storage;
+import dev.cinch.bag.storage.Storage.Draft;
 import dev.cinch.bag.storage.StoreReplacedException;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Optional;
 import java.util.random.RandomGenerator;
@@ -70,11 +72,33 @@ public record StoreContext(
     }
   }
 
+  /** Looks whether something is still what was opened. */
+  @FunctionalInterface
+  interface Look {
+    void same() throws IOException;
+  }
+
   /** Publishes a document of the same store: see {@link Storage#publish}. */
   @CanIgnoreReturnValue
   public boolean publish(Name document, byte[] content) throws IOException {
-    requireSame();
-    return storage.publish(document, content);
+    return publish(document, content, this::requireSame);
+  }
+
+  /** Looks when the draft is there: what takes the store's place after that has no such draft. */
+  boolean publish(Name document, byte[] content, Look look) throws IOException {
+    if (content.length == 0) {
+      look.same();
+      return storage.publish(document, content);
+    }
+    Name place = document.parent();
+    try (Draft draft = storage.draft(place)) {
+      draft.write(ByteBuffer.wrap(content));
+      draft.finish();
+      look.same();
+      boolean made = draft.publish(document);
+      storage.secure(place);
+      return made;
+    }
   }
 
   /**

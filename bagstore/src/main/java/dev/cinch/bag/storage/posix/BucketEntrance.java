@@ -12,8 +12,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.List;
 
 /** Enters buckets to write there: append, step 2. Thread-safe. */
 final class BucketEntrance {
@@ -25,9 +24,6 @@ final class BucketEntrance {
   private final PosixStore store;
   private final StoreFs fs;
   private final Fresh fresh;
-
-  /** Of each log the group of buckets whose way this process has forced. */
-  private final Map<Name, Name> forcedGroups = new ConcurrentHashMap<>();
 
   BucketEntrance(PosixStore store) {
     this.store = store;
@@ -63,17 +59,10 @@ final class BucketEntrance {
       makeDirectory(directory, mode);
     }
     if (sync) {
-      // Also what somebody else made: whether it was forced, nobody but us can know.
-      Name forced = forcedGroups.get(log);
-      if (forced == null) {
-        store.secure(log); // its identity
+      // Also what somebody else made, and each time: what stood here may be another's by now.
+      for (Name above : List.of(log, buckets, era, group)) {
+        store.secure(above);
       }
-      if (!group.equals(forced)) {
-        store.secure(buckets);
-        store.secure(era);
-        forcedGroups.put(log, group);
-      }
-      store.secure(group);
     }
   }
 

@@ -12,6 +12,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.close.BucketCloser;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.fuzz.DataFile;
@@ -88,12 +89,46 @@ class ReplacedLogTest {
   void noDocumentIsPublished() throws Exception {
     Name record = old.layout().record(1);
     Name seal = old.layout().recordSeal(1, "a".repeat(64));
+    now.storage().prepare(now.layout().recordGroup(0));
     assertThrows(StoreReplacedException.class, () -> old.publish(record, new byte[] {1}));
     assertThrows(StoreReplacedException.class, () -> old.publish(seal, new byte[0]));
     for (Name document : List.of(record, seal)) {
       assertThrows(
           NoSuchFileException.class,
           () -> now.storage().read(document, 10, Freshness.CACHED, bytes -> bytes));
+    }
+  }
+
+  /** Before the look it is another one, and after it there is no temporary file of that name. */
+  @Test
+  void noDocumentIsPublishedWheneverTheStoreIsReplaced() throws Exception {
+    boolean fired = true;
+    for (int k = 0; fired; k++) {
+      Path root = directory.resolve("at" + k);
+      Path away = directory.resolve("away" + k);
+      var slow = new FaultyFs(fs);
+      Store.Environment here = Rig.at(root, 1).environment(slow, SystemTime.INSTANCE);
+      LogContext log = Store.init(root, StoreSettings.DEFAULT, here).createLog(Rig.JOBS).context();
+      log.storage().prepare(log.layout().recordGroup(0));
+      int at = k;
+      int[] done = {0};
+      slow.before(
+          op -> {
+            if (done[0]++ == at) {
+              Path unused = Files.move(root, away);
+              LogContext other = make(root, 2).context();
+              other.storage().prepare(other.layout().recordGroup(0));
+            }
+          });
+      try {
+        log.publish(log.layout().record(1), new byte[] {1});
+      } catch (IOException e) {
+        assertTrue(done[0] > at, "" + e);
+      }
+      slow.before(op -> {});
+      fired = done[0] > at;
+      assertTrue(!fired || !Files.exists(log.layout().record(1).path()), "operation " + k);
+      assertTrue(fired || k > 8);
     }
   }
 
