@@ -40,17 +40,23 @@ serve() { # a store, in place of whoever serves it; server and address say which
 # The first lines of the job's input, which grows.
 job() { head -n $((n * 50)) input | "$cinch" append --log jobs --lease job/1 --lease-for 4s --wait 1m --resume --complete "$@" 2>err >out ||
   fail "append --resume $* ended with $?: $(cat err)"; }
+# As much of standard input, which begins as got does, as got has.
+whole() { head -n "$(wc -l <got)"; }
+# As much of each writer: another tool copies their files one after the other, and may find in the second one a line that
+# was written after one that is missing in the first.
+of_each() { awk 'NR == FNR { n[$1]++; next } n[$1]-- > 0' got -; }
 # What a store has of the two writers is a piece of all that there is, without a hole and in order.
-piece() {
+piece() { # STORE whole|of_each
   run cat --store "$1" --log lines
   mv out got
   [ -s got ] || return 0
   local from
   for ((wait = 0; wait < 300; wait++)); do # what is followed may be behind by a moment
     from=$(grep -nxF -m 1 "$(head -n 1 got)" all | cut -d : -f 1 || true)
-    [ -n "$from" ] && tail -n "+$from" all | head -n "$(wc -l <got)" | cmp -s - got && return 0
+    [ -n "$from" ] && tail -n "+$from" all | "$2" | cmp -s - got && return 0
     sleep 0.1
   done
+  diff <(tail -n "+${from:-1}" all | "$2") got | head -n 20 >&2 || true
   fail "$1 has other lines than were settled"
 }
 
@@ -92,7 +98,7 @@ for ((n = 1; n <= backups; n++)); do
     fi
     [ "$code" -eq 0 ] || fail "close --restored ended with $code: $(cat err)"
     run verify --store copy
-    piece copy
+    piece copy of_each
     copied=$((copied + 1))
     continue
   fi
@@ -109,7 +115,7 @@ for ((n = 1; n <= backups; n++)); do
   [ -e backup/store.json ] || continue # the first one was killed
   cp -a backup copy
   run backup --restore copy
-  piece copy
+  piece copy whole
   if ((n % 10 == 0)); then
     run verify --store copy
     serve "$work/copy"
