@@ -7,4 +7,6 @@ module dev.cinch.view {
 
   exports dev.cinch.backup;
   exports dev.cinch.view;
+
+  uses dev.cinch.view.SqlEngine;
 }

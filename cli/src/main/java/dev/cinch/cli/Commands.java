@@ -11,6 +11,7 @@ import dev.cinch.cli.doctor.DoctorCommand;
 import dev.cinch.cli.lease.LeaseCommand;
 import dev.cinch.cli.lease.LeaseRunCommand;
 import dev.cinch.cli.read.CatCommand;
+import dev.cinch.cli.read.SqlCommand;
 import dev.cinch.cli.read.ViewCommand;
 import dev.cinch.cli.serve.KeygenCommand;
 import dev.cinch.cli.serve.ServeCommand;
@@ -102,6 +103,7 @@ public final class Commands {
           "salvage",
           "audit",
           "view",
+          "sql",
           "gc",
           "expire",
           "backup",
@@ -133,6 +135,7 @@ public final class Commands {
       case "salvage" -> SalvageCommand.class;
       case "audit" -> AuditCommand.class;
       case "view" -> ViewCommand.class;
+      case "sql" -> SqlCommand.class;
       case "gc" -> GcCommand.class;
       case "expire" -> ExpireCommand.class;
       case "backup" -> BackupCommand.class;

@@ -46,6 +46,7 @@ class ModulesTest {
   private static final String BAG = "dev.cinch.bag..";
   private static final String VIEW = "dev.cinch.view..";
   private static final String BACKUP = "dev.cinch.backup..";
+  private static final String SQL = "dev.cinch.sql..";
   private static final String CLI = "dev.cinch.cli..";
 
   private static final String[] LIBRARIES = {LEASE, BAG, VIEW, BACKUP};
@@ -113,7 +114,7 @@ class ModulesTest {
     holds(
         noClasses()
             .that()
-            .resideInAnyPackage(VIEW, BACKUP)
+            .resideInAnyPackage(VIEW, BACKUP, SQL)
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage(CLI));
@@ -193,6 +194,19 @@ class ModulesTest {
             .should()
             .dependOnClassesThat()
             .resideInAPackage("dev.cinch.lease.etcd"));
+  }
+
+  @Test
+  void sqlIsAnAddOn() {
+    holds(
+        noClasses()
+            .that()
+            .resideInAPackage("dev.cinch..")
+            .and()
+            .resideOutsideOfPackage("dev.cinch.sql")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("dev.cinch.sql", "org.duckdb..", "org.jline..", "java.sql.."));
   }
 
   @Test

@@ -23,8 +23,8 @@ class TranscriptsTest {
   /** The commands that open a store, but for those on its files. */
   private static final Set<String> IN_ANY_STORAGE =
       Set.of(
-          "append", "audit", "cat", "close", "expire", "gc", "log", "logs", "names", "status",
-          "verify", "view");
+          "append", "audit", "cat", "close", "expire", "gc", "log", "logs", "names", "sql",
+          "status", "verify", "view");
 
   @TempDir Path temp;
 

@@ -12,9 +12,13 @@ import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.JsonTree;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -114,6 +118,46 @@ public final class JsonLines {
   public JsonLines flag(String name, boolean value) throws IOException {
     json.writeBooleanField(name, value);
     return this;
+  }
+
+  /**
+   * A field of any value: null, a Boolean, Number or String, {@code byte[]} as base64, a List of
+   * values or a Map of names to them.
+   */
+  public JsonLines value(String name, @Nullable Object value) throws IOException {
+    json.writeFieldName(name);
+    write(value);
+    return this;
+  }
+
+  private void write(@Nullable Object value) throws IOException {
+    if (value instanceof List<?> list) {
+      list();
+      for (Object one : list) {
+        write(one);
+      }
+      json.writeEndArray();
+    } else if (value instanceof Map<?, ?> map) {
+      object();
+      for (Map.Entry<?, ?> entry : map.entrySet()) {
+        value("" + entry.getKey(), entry.getValue());
+      }
+      json.writeEndObject();
+    } else if (value instanceof BigInteger || value instanceof BigDecimal) {
+      json.writeNumber(value.toString());
+    } else if (value instanceof Float || value instanceof Double) {
+      json.writeNumber(((Number) value).doubleValue());
+    } else if (value instanceof Number number) {
+      json.writeNumber(number.longValue());
+    } else if (value instanceof Boolean flag) {
+      json.writeBoolean(flag);
+    } else if (value instanceof byte[] bytes) {
+      json.writeBinary(bytes);
+    } else if (value == null) {
+      json.writeNull();
+    } else {
+      json.writeString(value.toString());
+    }
   }
 
   /** A field that is a list of text. */

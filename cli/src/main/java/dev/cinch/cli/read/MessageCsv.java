@@ -66,7 +66,8 @@ final class MessageCsv implements MessageSink {
     return leases.stream().map(s -> s.witness().name().value()).collect(Collectors.joining(" "));
   }
 
-  private static String quoted(String text) {
+  /** A field, quoted where it has to be. */
+  static String quoted(String text) {
     boolean plain = text.chars().noneMatch(c -> c == '"' || c == ',' || c == '\n' || c == '\r');
     return plain ? text : '"' + text.replace("\"", "\"\"") + '"';
   }

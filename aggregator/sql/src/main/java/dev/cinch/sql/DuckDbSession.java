@@ -1,0 +1,199 @@
+package dev.cinch.sql;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.view.SqlEngine.Answer;
+import dev.cinch.view.SqlEngine.Limits;
+import dev.cinch.view.SqlEngine.Session;
+import dev.cinch.view.SqlEngine.Source;
+import dev.cinch.view.SqlEngine.StatementException;
+import java.io.IOException;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Map;
+import java.util.Properties;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A database in memory that has a view of each log, and from which no statement reaches a file, the
+ * network or an extension. Each statement is one transaction: so its plan, which says what to read,
+ * and its run have the same {@code now()}.
+ */
+final class DuckDbSession implements Session {
+  /** Null for what is no JSON, where DuckDB's own operator fails the statement. */
+  private static final String OPERATOR =
+      "CREATE MACRO \"->>\"(a, b) AS TRY(json_extract_string(a, b))";
+
+  private static final Pattern NO_TABLE =
+      Pattern.compile("(?s)Catalog Error: Table with name (.*?) does not exist!.*");
+
+  private static final Pattern NOT_ITS_FAULT =
+      Pattern.compile("(Out of Memory|IO|Fatal|INTERNAL|Invalid Configuration) Error");
+
+  private final Source source;
+  private final Connection connection;
+  private Reading reading;
+  private volatile @Nullable Statement running;
+  private volatile boolean cancelled;
+
+  DuckDbSession(Source source, Limits limits) throws IOException {
+    this.source = source;
+    this.reading = new Reading(source, Map.of());
+    var settings = new Properties();
+    settings.setProperty("jdbc_stream_results", "true");
+    settings.setProperty("memory_limit", Math.max(1, limits.memory() / 1000) + "KB");
+    settings.setProperty("temp_directory", limits.scratch().toString());
+    settings.setProperty("autoinstall_known_extensions", "false");
+    settings.setProperty("autoload_known_extensions", "false");
+    try {
+      connection = DriverManager.getConnection("jdbc:duckdb:", settings);
+    } catch (SQLException e) {
+      throw failed(e);
+    }
+    try (Statement statement = connection.createStatement()) {
+      statement.execute("SET TimeZone = 'UTC'");
+      int number = 0;
+      for (LogName log : source.logs()) {
+        var table = new LogTable("cinch_log_" + number++, log, () -> reading);
+        table.register(connection);
+        statement.execute("CREATE VIEW " + quoted(log.value()) + " AS " + table.view());
+      }
+      statement.execute(OPERATOR);
+      if (limits.output() != null) {
+        statement.execute("SET allowed_paths = [" + literal(limits.output().toString()) + "]");
+      }
+      statement.execute("SET enable_external_access = false");
+      statement.execute("SET lock_configuration = true");
+    } catch (SQLException e) {
+      close();
+      throw failed(e);
+    }
+  }
+
+  private static String quoted(String name) {
+    return '"' + name + '"'; // names of logs have no quotes
+  }
+
+  private static String literal(String text) {
+    return "'" + text.replace("'", "''") + "'";
+  }
+
+  @Override
+  public Answer run(String statement) throws IOException {
+    cancelled = false;
+    try {
+      connection.setAutoCommit(false);
+      reading = new Reading(source, Map.of());
+      reading = new Reading(source, bounds(statement));
+      PreparedStatement prepared = connection.prepareStatement(statement);
+      running = prepared;
+      boolean rows = prepared.execute();
+      return new DuckDbAnswer(this, prepared, rows ? prepared.getResultSet() : null);
+    } catch (SQLException e) {
+      IOException failure = failed(told(e, statement));
+      end(null);
+      throw failure;
+    }
+  }
+
+  /** What the plan says; nothing where there is none, of which running the statement tells. */
+  private Map<String, TimeBounds> bounds(String statement) throws SQLException {
+    try (Statement explain = connection.createStatement();
+        ResultSet plan = explain.executeQuery("EXPLAIN (FORMAT json) " + statement)) {
+      if (plan.next() && plan.getMetaData().getColumnCount() == 2) {
+        return TimeBounds.of(new ObjectMapper().readTree(plan.getString(2)));
+      }
+    } catch (SQLException | JsonProcessingException e) {
+      connection.rollback();
+    }
+    return Map.of();
+  }
+
+  /** The statement has ended. */
+  void end(@Nullable PreparedStatement prepared) {
+    running = null;
+    try {
+      if (prepared != null) {
+        prepared.close();
+      }
+      connection.commit();
+    } catch (SQLException e) {
+      try {
+        connection.rollback();
+      } catch (SQLException more) {
+        e.addSuppressed(more);
+      }
+    }
+  }
+
+  /** What a failure of DuckDB means: what it read may have failed, or have been given up. */
+  IOException failed(SQLException e) {
+    IOException own = reading.failure();
+    if (own != null) {
+      return own;
+    }
+    if (cancelled) {
+      return new StatementException("interrupted", false);
+    }
+    String text = String.valueOf(e.getMessage()).replaceFirst("(?s)\\s*LINE \\d+:.*", "").strip();
+    Matcher missing = NO_TABLE.matcher(text);
+    if (missing.matches()) {
+      text = "there is no log \"%s\" in %s".formatted(missing.group(1), place());
+    } else if (text.startsWith("Parser Error")) {
+      text += "; a name with other characters than letters and digits stands in quotes: \"my-log\"";
+    }
+    return new StatementException(text, !NOT_ITS_FAULT.matcher(text).lookingAt());
+  }
+
+  private Object place() {
+    return source.store().context().layout().root();
+  }
+
+  /** The driver loses the message where rows that it would stream fail before there is one. */
+  private SQLException told(SQLException e, String statement) {
+    if (!String.valueOf(e.getMessage()).contains("Invalid result set") || cancelled) {
+      return e;
+    }
+    try (Statement again = connection.createStatement()) {
+      connection.rollback();
+      again.execute("EXPLAIN ANALYZE " + statement);
+      return e;
+    } catch (SQLException told) {
+      return told;
+    }
+  }
+
+  @Override
+  public void cancel() {
+    Statement now = running;
+    if (now != null) {
+      cancelled = true;
+      try {
+        now.cancel();
+      } catch (SQLException e) {
+        // It ended by itself.
+      }
+    }
+  }
+
+  @Override
+  public long read() {
+    return reading.read();
+  }
+
+  @Override
+  public void close() throws IOException {
+    try {
+      connection.close();
+    } catch (SQLException e) {
+      throw new IOException("the database in memory does not close: " + e.getMessage(), e);
+    }
+  }
+}
