@@ -3,6 +3,7 @@ module dev.cinch.view {
   requires static com.google.errorprone.annotations;
   requires static transitive org.jspecify;
   requires transitive dev.cinch.bag;
+  requires com.fasterxml.jackson.databind;
   requires org.slf4j;
 
   exports dev.cinch.backup;

@@ -78,6 +78,10 @@ public final class RemovedLogFiles {
       }
       sweep.directory(eras);
     }
+    sweep.files(log.commits());
+    sweep.directory(log.commits());
+    sweep.files(log.table());
+    sweep.directory(log.table());
     sweep.files(log.segments());
     sweep.files(log.checkpoints());
     for (String group : list(log.records())) {

@@ -13,6 +13,7 @@ import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.HorizonRecord.Sums;
 import dev.cinch.bag.format.SegmentHeader;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Numbered;
 import dev.cinch.bag.read.SegmentFeed;
@@ -288,11 +289,13 @@ public final class Retention {
     long cutoff = log.store().now() - STALE_NANOS;
     var stale = new ArrayList<Name>();
     var checkpoints = new TreeMap<Long, Name>(Comparator.reverseOrder());
-    for (Name directory : List.of(log.layout().segments(), log.layout().checkpoints())) {
-      for (String name : storage.list(directory, Freshness.CACHED)) {
+    LogLayout layout = log.layout();
+    for (Name directory :
+        List.of(layout.segments(), layout.checkpoints(), layout.table(), layout.commits())) {
+      for (String name : storage.listIfThere(directory, Freshness.CACHED)) {
         Name file = directory.resolve(name);
         OptionalLong number = Numbered.parse(name);
-        if (number.isPresent() && directory.equals(log.layout().checkpoints())) {
+        if (number.isPresent() && directory.equals(layout.checkpoints())) {
           checkpoints.put(number.getAsLong(), file);
         } else if (Name.isTemporary(name) && changedBefore(file, cutoff)) {
           stale.add(file);

@@ -29,6 +29,7 @@ public interface SqlEngine {
    * @param logs of the store, each a table; none is opened before a statement names it
    * @param from nanoseconds since the Unix epoch
    * @param to nothing from this time on is read
+   * @param most bytes of payload after which a scan ends, at the next bucket
    * @param live whether to read also what is not settled; else the logs of a statement are read
    *     through one time, through which all of them are settled
    * @param objection told of each message that no lease permits
@@ -38,6 +39,7 @@ public interface SqlEngine {
       List<LogName> logs,
       long from,
       long to,
+      long most,
       boolean live,
       LogReader.Objection objection) {}
 
@@ -72,6 +74,12 @@ public interface SqlEngine {
 
     /** Ends the statement that runs, if one does: it fails. Any thread may call it. */
     void cancel();
+
+    /**
+     * The time through which the last statement has read its logs: all that is settled, unless a
+     * scan ended before.
+     */
+    long readThrough();
 
     /** How many messages the statement has read so far. Any thread may ask. */
     long read();

@@ -378,6 +378,8 @@ class ModulesTest {
             .resideInAPackage(VIEW)
             .and()
             .doNotHaveSimpleName("Aggregator") // publishes segments
+            .and()
+            .doNotHaveSimpleName("TableBuilder") // publishes files of tables
             .should()
             .callCodeUnitWhere(call("that makes", Storage.class, "draft", "publish", "prepare")));
     holds(
@@ -400,6 +402,8 @@ class ModulesTest {
             .doNotHaveSimpleName("Retention") // publishes checkpoints
             .and()
             .doNotHaveSimpleName("Expiry") // publishes floors
+            .and()
+            .doNotHaveSimpleName("DeltaLog") // publishes commits
             .should()
             .callCodeUnitWhere(call("that publishes", LogContext.class, "publish")));
     holds(

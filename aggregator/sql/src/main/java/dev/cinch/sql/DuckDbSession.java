@@ -184,6 +184,11 @@ final class DuckDbSession implements Session {
   }
 
   @Override
+  public long readThrough() {
+    return reading.through();
+  }
+
+  @Override
   public long read() {
     return reading.read();
   }

@@ -3,6 +3,7 @@ package dev.cinch.sql;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Message;
@@ -148,6 +149,11 @@ final class LogTable implements DuckDBTableFunction<Reading, LogTable.Scan, Obje
     private byte[] names = {};
     private boolean ended;
 
+    /** Bytes of payload that it came to. */
+    private long all;
+
+    private long lastBucket = Long.MAX_VALUE; // the first one is never behind it
+
     Scan(Reading reading, LogCursor messages, int[] columns) {
       this.reading = reading;
       this.messages = messages;
@@ -169,6 +175,8 @@ final class LogTable implements DuckDBTableFunction<Reading, LogTable.Scan, Obje
         if (m == null) {
           ended = true;
           messages.end();
+        } else if (isFull(m)) {
+          ended = true;
         } else {
           put(count++, m);
           bytes += m.length();
@@ -181,6 +189,18 @@ final class LogTable implements DuckDBTableFunction<Reading, LogTable.Scan, Obje
       }
       reading.add(count);
       return count;
+    }
+
+    /** Whether it begins a bucket, and what lies before that is as much as a scan may read. */
+    private boolean isFull(Message m) {
+      long bucket = Bucket.floor(m.timestamp(), reading.bucketWidth());
+      boolean full = bucket > lastBucket && reading.isFull(all);
+      if (full) {
+        reading.ended(bucket);
+      }
+      lastBucket = bucket;
+      all += m.length();
+      return full;
     }
 
     private static boolean isText(int column) {

@@ -24,6 +24,7 @@ final class Reading {
   private final Map<LogName, @Nullable Log> bound = new LinkedHashMap<>();
   private final AtomicLong read = new AtomicLong();
   private long cut = Long.MIN_VALUE;
+  private long through = Long.MAX_VALUE;
   private boolean begun;
   private @Nullable IOException failure;
 
@@ -45,6 +46,7 @@ final class Reading {
     if (!begun) {
       begun = true;
       cut = source.live() ? Long.MAX_VALUE : cut();
+      through = Math.min(cut, source.to());
     }
     Log log = opened(name);
     TimeBounds wanted = bounds.getOrDefault(function.toUpperCase(Locale.ROOT), TimeBounds.ALL);
@@ -75,6 +77,25 @@ final class Reading {
       bound.put(name, log);
     }
     return log;
+  }
+
+  /** Whether a scan that has read so much ends at the next bucket. */
+  boolean isFull(long bytes) {
+    return bytes >= source.most();
+  }
+
+  /** A scan ended before a time. */
+  synchronized void ended(long before) {
+    through = Math.min(through, before);
+  }
+
+  /** The time through which all that was asked for was read. */
+  synchronized long through() {
+    return through;
+  }
+
+  long bucketWidth() {
+    return source.store().settings().bucketWidthNanos();
   }
 
   void add(long messages) {

@@ -102,18 +102,12 @@ public final class SqlCommand implements Callable<Integer> {
     if (memory < 64) {
       throw new Misuse("--memory is 64 at least");
     }
-    SqlEngine engine =
-        SqlEngine.find()
-            .orElseThrow(
-                () ->
-                    new Failure.Refusal(
-                        "SQL is an add-on, which is not here: unpack cinch-sql over this release,"
-                            + " or install its package; in a checkout run mvn -Dquick -pl"
-                            + " aggregator/sql -am package"));
+    SqlEngine engine = engine();
     Store opened = store.open();
     List<LogName> logs = opened.permittedLogs();
     var ignored = new IgnoredMessages(io, NAME);
-    var source = new Source(opened, logs, range.start(), range.end(), live, ignored);
+    var source =
+        new Source(opened, logs, range.start(), range.end(), Long.MAX_VALUE, live, ignored);
     Path scratch =
         Path.of(System.getProperty("java.io.tmpdir"), "cinch-sql-" + ProcessHandle.current().pid());
     Path target = parquet == null ? null : parquet.toAbsolutePath().normalize();
@@ -148,6 +142,16 @@ public final class SqlCommand implements Callable<Integer> {
     }
   }
 
+  /** The add-on. */
+  static SqlEngine engine() throws IOException {
+    return SqlEngine.find()
+        .orElseThrow(
+            () ->
+                new Failure.Refusal(
+                    "SQL is an add-on, which is not here: unpack cinch-sql over this release;"
+                        + " in a checkout run mvn -Dquick -pl aggregator/sql -am package"));
+  }
+
   private String input() throws IOException {
     var bytes = new ByteArrayOutputStream();
     long unused = io.in().transferTo(bytes);
@@ -157,7 +161,7 @@ public final class SqlCommand implements Callable<Integer> {
   private void export(Session session, Path written, Path target) throws IOException {
     String statement = Statements.one("" + text);
     try {
-      String copy = "COPY (%s\n) TO '%s' (FORMAT parquet, COMPRESSION zstd)";
+      String copy = "COPY (%s\n) TO '%s' (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)";
       run(session, copy.formatted(statement, written.toString().replace("'", "''")));
       Files.move(written, target, StandardCopyOption.ATOMIC_MOVE);
     } finally {

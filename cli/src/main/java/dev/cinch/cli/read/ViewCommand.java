@@ -18,6 +18,8 @@ import dev.cinch.view.Aggregator;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -55,6 +57,9 @@ public final class ViewCommand {
         description = "How old the oldest must be; 0s: cover all that is settled now.")
     Duration wait;
 
+    @ArgGroup(exclusive = false, heading = "%nTables:%n")
+    @Nullable TableOptions table;
+
     Build(Io io) {
       this.io = io;
     }
@@ -65,8 +70,19 @@ public final class ViewCommand {
         throw new Misuse("a time to wait is not negative");
       }
       Store opened = store.open();
+      var tables = table == null ? null : table.builders(io, opened, json, wait);
       try (Output out = io.output()) {
-        return logs.each(opened, io, out, log -> build(log, out));
+        return logs.each(
+            opened,
+            io,
+            out,
+            log -> {
+              if (tables == null) {
+                build(log, out);
+              } else {
+                tables.build(log, out);
+              }
+            });
       }
     }
 

@@ -1,0 +1,284 @@
+package dev.cinch.view;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.Store;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.fs.FaultyFs;
+import dev.cinch.bag.fs.FaultyFs.Fault;
+import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogLayout;
+import dev.cinch.bag.model.Message;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.sql.DuckDbEngine;
+import dev.cinch.view.TableBuilder.Result;
+import dev.cinch.view.TableBuilder.Settings;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Whatever builders do at once, a table has each settled message once, for readers of any kind. */
+@SuppressWarnings("NullAway.Init")
+class TableBuilderTest {
+  private static final String PLAIN =
+      "epoch_us(time), time_ns, tie, machine, coalesce(payload, bytes::VARCHAR)";
+
+  @TempDir Path temp;
+
+  private int copies;
+
+  private TableBuilder builder(Rig rig, StoreFs fs, long bytes) throws IOException {
+    Store store = Store.open(rig.root, rig.environment(fs, rig.time));
+    var settings = new Settings(new DuckDbEngine(), 1 << 28, temp, bytes, (m, file, why) -> {});
+    return new TableBuilder(store, store.log(Rig.JOBS), settings, n -> {});
+  }
+
+  private TableBuilder builder(Rig rig) throws IOException {
+    return builder(rig, rig.disk.view(Rig.BOB), Long.MAX_VALUE);
+  }
+
+  private static Log open(Rig rig) throws IOException {
+    return rig.open(rig.disk.view(Rig.ALICE));
+  }
+
+  /** Messages in several buckets, all of them settled. */
+  private static void write(Rig rig, int messages) throws Exception {
+    var random = new Random(messages);
+    for (int i = 0; i < messages; i++) {
+      try (var writer = open(rig).writer(Durability.CLOSE)) {
+        String text = "{\"n\": %d, \"price\": %s}".formatted(i, i % 3 == 0 ? "\"?\"" : i + ".5");
+        assertTrue(writer.append(text.getBytes(UTF_8)) instanceof Receipt.Committed);
+      }
+      rig.time.advanceMs(random.nextInt(3) * 3_000L);
+    }
+    rig.settle(open(rig));
+  }
+
+  private static List<String> expected(Rig rig) throws IOException {
+    var lines = new ArrayList<String>();
+    open(rig)
+        .reader()
+        .settled(
+            Long.MIN_VALUE,
+            Long.MAX_VALUE,
+            m -> lines.add(line(m)),
+            (m, file, why) -> lines.add("?"));
+    return lines;
+  }
+
+  private static String line(Message m) {
+    return Math.floorDiv(m.timestamp(), 1000)
+        + " "
+        + m.timestamp()
+        + " 0 "
+        + m.file().machine()
+        + " "
+        + new String(m.payload(), UTF_8);
+  }
+
+  /** The table's directory as it stands, where other engines can read it. */
+  private Path copy(Rig rig) throws IOException {
+    Path to = Files.createDirectory(temp.resolve("copy-" + copies++));
+    StoreFs fs = rig.disk.view(Rig.ALICE);
+    LogLayout layout = open(rig).context().layout();
+    copy(fs, layout.table().path(), to);
+    return to;
+  }
+
+  private static void copy(StoreFs fs, Path from, Path to) throws IOException {
+    for (String name : fs.list(from)) {
+      Path file = from.resolve(name);
+      if (name.startsWith("tmp-")) {
+        continue; // of one that ended there
+      }
+      if (name.equals("_delta_log")) {
+        copy(fs, file, Files.createDirectory(to.resolve(name)));
+      } else {
+        try (StoreFile in = fs.read(file)) {
+          ByteBuffer bytes = ByteBuffer.allocate((int) in.size());
+          while (bytes.hasRemaining() && in.read(bytes, bytes.position()) >= 0) {}
+          Files.write(to.resolve(name), bytes.array());
+        }
+      }
+    }
+  }
+
+  private void check(Rig rig) throws Exception {
+    Path copy = copy(rig);
+    assertEquals(expected(rig), OtherEngines.duckDb(copy, PLAIN));
+  }
+
+  @Test
+  void othersReadEachMessageOnce() throws Exception {
+    Rig rig = Rig.memory(1);
+    write(rig, 40);
+    Result first = builder(rig, rig.disk.view(Rig.BOB), 200).run(List.of(), Duration.ZERO);
+    assertEquals(40, first.messages());
+    assertTrue(first.files() > 3, "" + first);
+    write(rig, 10);
+    Result second = builder(rig).run(List.of(), Duration.ZERO);
+    assertEquals(List.of(1, 10L), List.of(second.files(), second.messages()));
+    assertEquals(0, builder(rig).run(List.of(), Duration.ZERO).files());
+    Path copy = copy(rig);
+    assertEquals(expected(rig), OtherEngines.duckDb(copy, PLAIN));
+    assertEquals(expected(rig), OtherEngines.deltaKernel(copy));
+    assertEquals(List.of(), rig.damage(rig.disk.view(Rig.ALICE)));
+  }
+
+  /**
+   * Another one runs whole before each operation of a builder; and each operation fails, or ends
+   * it.
+   */
+  @Test
+  void whateverHappensBetweenAnyTwoOperations() throws Exception {
+    Rig counted = Rig.memory(2);
+    write(counted, 6);
+    var counting = new FaultyFs(counted.disk.view(Rig.BOB));
+    assertEquals(6, builder(counted, counting, 100).run(List.of(), Duration.ZERO).messages());
+    List<FaultyFs.Op> table = counting.trace().stream().filter(TableBuilderTest::ofTable).toList();
+    int operations = table.size();
+    assertTrue(operations > 30, "" + table);
+    for (int k = 0; k < operations; k++) {
+      Rig rig = Rig.memory(2);
+      write(rig, 6);
+      var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+      int[] left = {k};
+      boolean[] ran = {false};
+      faulty.before(
+          op -> {
+            if (ofTable(op) && left[0]-- == 0) {
+              ran[0] = true;
+              Result unused = run(builder(rig));
+            }
+          });
+      Result unused = run(builder(rig, faulty, 100));
+      assertTrue(ran[0]);
+      check(rig);
+      assertNothingIsLeft(rig);
+    }
+    for (int k = 1; k <= operations; k++) {
+      Rig rig = Rig.memory(2);
+      write(rig, 6);
+      var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+      faulty.arm(k, k % 2 == 0 ? Fault.CRASH_BEFORE : Fault.CRASH_AFTER, TableBuilderTest::ofTable);
+      try {
+        Result unused = run(builder(rig, faulty, 100));
+      } catch (FaultyFs.Crash e) {
+        // It ended there.
+      }
+      assertTrue(faulty.fired());
+      Result rest = run(builder(rig));
+      check(rig);
+      assertEquals(0, run(builder(rig)).files(), "" + rest);
+    }
+  }
+
+  private static boolean ofTable(FaultyFs.Op op) {
+    return op.path().toString().contains("/table");
+  }
+
+  private static Result run(TableBuilder builder) throws IOException {
+    return builder.run(List.of(), Duration.ZERO);
+  }
+
+  /** Files of those that were too late are gone. */
+  private static void assertNothingIsLeft(Rig rig) throws IOException {
+    LogLayout layout = open(rig).context().layout();
+    Result unused;
+    var there = new TreeSet<>(rig.disk.view(Rig.ALICE).list(layout.table().path()));
+    there.remove("_delta_log");
+    there.removeIf(name -> name.startsWith("tmp-"));
+    assertEquals(new TreeSet<>(new DeltaLog(open(rig).context()).read().files().keySet()), there);
+  }
+
+  @Test
+  void whatExpiredIsRemovedFirstAndDeletedLater() throws Exception {
+    Rig rig = Rig.memory(3);
+    write(rig, 5);
+    assertEquals(5, run(builder(rig)).messages());
+    Set<String> old =
+        new HashSet<>(Set.copyOf(new DeltaLog(open(rig).context()).read().files().keySet()));
+    Aggregator.Result unused = new Aggregator(open(rig)).run();
+    rig.time.advanceMs(Duration.ofDays(40).toMillis());
+    write(rig, 4);
+    Aggregator.Result more = new Aggregator(open(rig)).run();
+    new Retention(open(rig), Duration.ZERO).run();
+    assertTrue(new Expiry(open(rig), Duration.ofDays(1)).run(path -> {}).before() > Long.MIN_VALUE);
+    Result result = run(builder(rig));
+    assertEquals(List.of(1, 4L), List.of(result.removed(), result.messages()), "" + more);
+    check(rig);
+    Path table = open(rig).context().layout().table().path();
+    assertTrue(rig.disk.view(Rig.ALICE).list(table).containsAll(old)); // for readers of before
+    rig.time.advanceMs(Duration.ofDays(8).toMillis());
+    Result last = run(builder(rig));
+    assertEquals(0, last.files());
+    old.retainAll(rig.disk.view(Rig.ALICE).list(table));
+    assertEquals(Set.of(), old);
+    check(rig);
+  }
+
+  @Test
+  void columnsOutOfPayloads() throws Exception {
+    Rig rig = Rig.memory(4);
+    write(rig, 9);
+    var columns =
+        List.of(TableColumn.parse("price=$.price:double"), TableColumn.parse("n=$.n:long"));
+    Result result = builder(rig).run(columns, Duration.ZERO);
+    assertEquals(3, result.unparsed());
+    write(rig, 2);
+    assertEquals(1, run(builder(rig)).unparsed()); // the table keeps them
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> builder(rig).run(columns.subList(0, 1), Duration.ZERO));
+    assertEquals(
+        List.of("0", "1.5 1", "2.5 2", "3", "4.5 4", "5.5 5", "6", "7.5 7", "8.5 8", "0", "1.5 1"),
+        OtherEngines.duckDb(copy(rig), "price, n"));
+    for (String wrong :
+        List.of("price", "a=b:double", "time=$.t:long", "a=$.b:int", "a=$.'b:long")) {
+      assertThrows(IllegalArgumentException.class, () -> TableColumn.parse(wrong), wrong);
+    }
+  }
+
+  @Test
+  void aCommitThatIsMissingOrNoJsonIsTold() throws Exception {
+    Rig rig = Rig.memory(5);
+    write(rig, 3);
+    assertEquals(0, run(builder(rig)).version());
+    write(rig, 2);
+    assertEquals(1, run(builder(rig)).version());
+    LogLayout layout = open(rig).context().layout();
+    StoreFs fs = rig.disk.view(Rig.BOB);
+    // What is not ours is left alone.
+    fs.create(layout.table().path().resolve("notes.txt"), 0644).close();
+    fs.create(layout.commits().path().resolve("00000000000000000001.crc"), 0644).close();
+    write(rig, 1);
+    assertEquals(2, run(builder(rig)).version());
+    assertTrue(fs.list(layout.table().path()).contains("notes.txt"));
+    fs.unlink(layout.commit(1).path());
+    DamagedException e = assertThrows(DamagedException.class, () -> run(builder(rig)));
+    assertTrue(("" + e.getMessage()).contains("commit 1, which others follow"), e.getMessage());
+    try (StoreFile file = fs.create(layout.commit(1).path(), 0644)) {
+      file.write(ByteBuffer.wrap("no JSON".getBytes(UTF_8)));
+    }
+    assertThrows(DamagedException.class, () -> run(builder(rig)));
+    assertFalse(fs.list(layout.table().path()).isEmpty());
+  }
+}
