@@ -41,7 +41,12 @@ public interface SqlEngine {
       long to,
       long most,
       boolean live,
-      LogReader.Objection objection) {}
+      LogReader.Objection objection) {
+    /** Whether statements may read tables of the logs in place of these. */
+    public boolean tables() {
+      return most == Long.MAX_VALUE && store.context().layout().root().isDirectory();
+    }
+  }
 
   /**
    * What statements may use.

@@ -203,9 +203,7 @@ public final class TableBuilder {
   private String copy(List<TableColumn> columns, Path local) {
     var select = new StringBuilder("COPY (SELECT time, time_ns, tie, machine, leases, generation,");
     select.append(" payload, CASE WHEN payload IS NULL THEN bytes END AS bytes");
-    for (TableColumn column : columns) {
-      select.append(", ").append(column.sql()).append(" AS \"").append(column.name()).append('"');
-    }
+    select.append(TableColumn.definitions(columns));
     return select
         .append(" FROM \"%s\") TO %s".formatted(layout.name(), literal(local)))
         .append(" (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)")

@@ -78,6 +78,15 @@ public record TableColumn(String name, String path, String type) {
     return "TRY_CAST(%s AS %s)".formatted(text(), TYPES.get(type));
   }
 
+  /** Columns as SQL defines them behind others, each behind a comma. */
+  public static String definitions(List<TableColumn> columns) {
+    var text = new StringBuilder();
+    for (TableColumn column : columns) {
+      text.append(", %s AS \"%s\"".formatted(column.sql(), column.name()));
+    }
+    return text.toString();
+  }
+
   @Override
   public String toString() {
     return name + "=" + path + ":" + type;

@@ -8,6 +8,7 @@ import dev.cinch.view.SqlEngine.Limits;
 import dev.cinch.view.SqlEngine.Session;
 import dev.cinch.view.SqlEngine.Source;
 import dev.cinch.view.SqlEngine.StatementException;
+import dev.cinch.view.TableFiles;
 import java.io.IOException;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -15,7 +16,10 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -39,6 +43,7 @@ final class DuckDbSession implements Session {
 
   private final Source source;
   private final Connection connection;
+  private final List<LogTable> tables = new ArrayList<>();
   private Reading reading;
   private volatile @Nullable Statement running;
   private volatile boolean cancelled;
@@ -59,15 +64,20 @@ final class DuckDbSession implements Session {
     }
     try (Statement statement = connection.createStatement()) {
       statement.execute("SET TimeZone = 'UTC'");
-      int number = 0;
+      var places = new ArrayList<String>();
       for (LogName log : source.logs()) {
-        var table = new LogTable("cinch_log_" + number++, log, () -> reading);
+        var table = new LogTable("cinch_log_" + tables.size(), log, () -> reading);
+        tables.add(table);
         table.register(connection);
-        statement.execute("CREATE VIEW " + quoted(log.value()) + " AS " + table.view());
+        define(log, table.view());
+        places.add(literal(source.store().context().layout().log(log).table() + "/"));
       }
       statement.execute(OPERATOR);
       if (limits.output() != null) {
         statement.execute("SET allowed_paths = [" + literal(limits.output().toString()) + "]");
+      }
+      if (source.tables()) {
+        statement.execute("SET allowed_directories = " + places);
       }
       statement.execute("SET enable_external_access = false");
       statement.execute("SET lock_configuration = true");
@@ -75,10 +85,6 @@ final class DuckDbSession implements Session {
       close();
       throw failed(e);
     }
-  }
-
-  private static String quoted(String name) {
-    return '"' + name + '"'; // names of logs have no quotes
   }
 
   private static String literal(String text) {
@@ -91,7 +97,10 @@ final class DuckDbSession implements Session {
     try {
       connection.setAutoCommit(false);
       reading = new Reading(source, Map.of());
-      reading = new Reading(source, bounds(statement));
+      Map<String, TimeBounds> bounds = bounds(statement);
+      List<LogName> logs = reading.logs();
+      reading = new Reading(source, bounds);
+      readTables(logs);
       PreparedStatement prepared = connection.prepareStatement(statement);
       running = prepared;
       boolean rows = prepared.execute();
@@ -100,6 +109,34 @@ final class DuckDbSession implements Session {
       IOException failure = failed(told(e, statement));
       end(null);
       throw failure;
+    }
+  }
+
+  /** Has the logs of a statement read from their tables as far as these go. */
+  private void readTables(List<LogName> logs) throws IOException, SQLException {
+    if (logs.isEmpty() || !source.tables()) {
+      return;
+    }
+    logs.forEach(reading::bind);
+    reading.begin();
+    for (LogTable log : tables) {
+      Optional<TableFiles> files =
+          logs.contains(log.log())
+              ? TableFiles.of(reading.opened(log.log()))
+              : Optional.<TableFiles>empty();
+      if (files.isPresent()) {
+        TableFiles table = files.get();
+        long expired = reading.opened(log.log()).reader().expired();
+        long to = Math.min(reading.through(), table.through());
+        define(log.log(), log.view(table, Math.max(source.from(), expired), to));
+        reading.tabled(log.log(), table.through());
+      }
+    }
+  }
+
+  private void define(LogName log, String query) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute("CREATE OR REPLACE VIEW \"%s\" AS %s".formatted(log, query));
     }
   }
 

@@ -9,6 +9,8 @@ import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Message;
 import dev.cinch.bag.read.LogCursor;
 import dev.cinch.lease.SignedWitness;
+import dev.cinch.view.TableColumn;
+import dev.cinch.view.TableFiles;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -38,13 +40,24 @@ import org.jspecify.annotations.Nullable;
  * times only as objects: {@link #view} makes these of what it takes.
  */
 final class LogTable implements DuckDBTableFunction<Reading, LogTable.Scan, Object> {
-  /** A log as users see it, of its function's name. */
+  /** A log as users see it, of its function's name, and with columns of its table. */
   private static final String VIEW =
       """
       SELECT make_timestamptz(time_ns // 1000) AS time, time_ns, tie, machine,
-        CASE names WHEN '' THEN []::VARCHAR[] ELSE string_split(names, chr(10)) END AS leases, generation, payload,
-        CASE WHEN payload IS NULL THEN from_base64(base64) ELSE encode(payload) END AS bytes
+        CASE names WHEN '' THEN []::VARCHAR[] ELSE string_split(names, chr(10)) END AS leases,
+        generation, payload,
+        CASE WHEN payload IS NULL THEN from_base64(base64) ELSE encode(payload) END AS bytes%s
       FROM %s()""";
+
+  /** What stands in a table of it, from a time on and before another. */
+  private static final String TABLE =
+      """
+      SELECT time, time_ns, tie, machine, leases, generation, payload,
+        CASE WHEN payload IS NULL THEN bytes ELSE encode(payload) END AS bytes%s
+      FROM read_parquet([%s])
+      WHERE time_ns >= %d AND time_ns < %d
+      UNION ALL
+      """;
 
   /** What the function gives, in the order of the constants below. */
   private static final List<String> COLUMNS =
@@ -84,7 +97,30 @@ final class LogTable implements DuckDBTableFunction<Reading, LogTable.Scan, Obje
 
   /** The query that is the log as users see it. */
   String view() {
-    return VIEW.formatted(name);
+    return VIEW.formatted("", name);
+  }
+
+  /**
+   * The same, with what the table has in place of what the log has.
+   *
+   * @param from nanoseconds since the Unix epoch
+   * @param to nothing from this time on is wanted
+   */
+  String view(TableFiles table, long from, long to) {
+    String files =
+        table.files().stream()
+            .map(file -> "'" + file.text().replace("'", "''") + "'")
+            .collect(Collectors.joining(", "));
+    String columns =
+        table.columns().stream()
+            .map(column -> ", \"" + column.name() + '"')
+            .collect(Collectors.joining());
+    String before = files.isEmpty() ? "" : TABLE.formatted(columns, files, from, to);
+    return before + VIEW.formatted(TableColumn.definitions(table.columns()), name);
+  }
+
+  LogName log() {
+    return log;
   }
 
   @Override

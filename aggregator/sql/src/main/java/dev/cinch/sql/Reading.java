@@ -6,6 +6,7 @@ import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.read.LogCursor;
 import dev.cinch.view.SqlEngine.Source;
 import java.io.IOException;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -22,6 +23,7 @@ final class Reading {
   private final Source source;
   private final Map<String, TimeBounds> bounds;
   private final Map<LogName, @Nullable Log> bound = new LinkedHashMap<>();
+  private final Map<LogName, Long> tables = new HashMap<>();
   private final AtomicLong read = new AtomicLong();
   private long cut = Long.MIN_VALUE;
   private long through = Long.MAX_VALUE;
@@ -41,16 +43,36 @@ final class Reading {
     bound.putIfAbsent(log, null);
   }
 
-  /** Begins a scan; to be closed. */
-  synchronized LogCursor scan(String function, LogName name) throws IOException {
+  /** The logs that were bound so far. */
+  synchronized List<LogName> logs() {
+    return List.copyOf(bound.keySet());
+  }
+
+  /** Takes the instant, unless it was taken. */
+  synchronized void begin() throws IOException {
     if (!begun) {
       begun = true;
       cut = source.live() ? Long.MAX_VALUE : cut();
       through = Math.min(cut, source.to());
     }
+  }
+
+  /**
+   * Has what lies before a time read from a log's table.
+   *
+   * @param tabled that time
+   */
+  synchronized void tabled(LogName log, long tabled) {
+    tables.put(log, tabled);
+  }
+
+  /** Begins a scan; to be closed. */
+  synchronized LogCursor scan(String function, LogName name) throws IOException {
+    begin();
     Log log = opened(name);
     TimeBounds wanted = bounds.getOrDefault(function.toUpperCase(Locale.ROOT), TimeBounds.ALL);
-    long from = Math.max(source.from(), wanted.from());
+    long tabled = tables.getOrDefault(name, Long.MIN_VALUE);
+    long from = Math.max(Math.max(source.from(), tabled), wanted.from());
     long to = Math.min(Math.min(source.to(), cut), wanted.to());
     LogCursor cursor = log.reader().cursor(from, to, source.live(), source.objection());
     try {
@@ -70,7 +92,7 @@ final class Reading {
     return all;
   }
 
-  private Log opened(LogName name) throws IOException {
+  synchronized Log opened(LogName name) throws IOException {
     Log log = bound.get(name);
     if (log == null) {
       log = source.store().log(name);

@@ -10,15 +10,20 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.fs.ClockedFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
+import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.sql.DuckDbEngine;
+import dev.cinch.view.SqlEngine.Limits;
+import dev.cinch.view.SqlEngine.Source;
 import dev.cinch.view.TableBuilder.Result;
 import dev.cinch.view.TableBuilder.Settings;
 import java.io.IOException;
@@ -280,5 +285,77 @@ class TableBuilderTest {
     }
     assertThrows(DamagedException.class, () -> run(builder(rig)));
     assertFalse(fs.list(layout.table().path()).isEmpty());
+  }
+
+  /** What a statement finds in a log is the same with a table of its beginning. */
+  @Test
+  void statementsReadTablesAsFarAsTheseGo() throws Exception {
+    Rig rig = Rig.at(temp.resolve("store"), 6);
+    StoreFs fs = new ClockedFs(new PosixFs(null, null), rig.time);
+    Log log = rig.make(fs, StoreSettings.DEFAULT);
+    for (int i = 0; i < 3; i++) {
+      append(rig, fs, 7);
+      if (i < 2) {
+        TableBuilder builder = builder(rig, fs, 150);
+        var columns = List.of(TableColumn.parse("n=$.n:long"));
+        assertEquals(7, builder.run(columns, Duration.ZERO).messages());
+      }
+    }
+    var all = new ArrayList<String>();
+    long settled =
+        log.reader()
+            .settled(Long.MIN_VALUE, Long.MAX_VALUE, m -> all.add(line(m)), (m, file, why) -> {});
+    assertEquals(21, all.size());
+    Store store = Store.open(rig.root, rig.environment(fs, rig.time));
+    String lines =
+        "SELECT concat_ws(' ', epoch_us(time), time_ns, tie, machine, decode(bytes)) FROM jobs";
+    long early = Long.parseLong(all.get(3).split(" ")[1]);
+    long late = Long.parseLong(all.get(17).split(" ")[1]);
+    for (boolean within : List.of(false, true)) {
+      var source =
+          new Source(
+              store,
+              List.of(Rig.JOBS),
+              within ? early : Long.MIN_VALUE,
+              within ? late : settled,
+              Long.MAX_VALUE,
+              false,
+              (m, file, why) -> {});
+      var limits = new Limits(1 << 28, temp.resolve("spill"), null);
+      try (var session = new DuckDbEngine().open(source, limits)) {
+        assertEquals(within ? all.subList(3, 17) : all, column(session, lines));
+        assertEquals(7 - (within ? 4 : 0), session.read()); // the others are the table's
+        List<String> some = column(session, lines + " WHERE time_ns > " + early);
+        assertEquals(within ? all.subList(4, 17) : all.subList(4, 21), some);
+        assertEquals(
+            List.of(within ? "14" : "21"),
+            column(session, "SELECT count(n) FROM jobs WHERE n < 7"));
+        assertThrows(
+            SqlEngine.StatementException.class,
+            () -> column(session, "SELECT * FROM read_text('%s/*')".formatted(rig.root)));
+      }
+    }
+  }
+
+  private static void append(Rig rig, StoreFs fs, int messages) throws Exception {
+    try (var writer = rig.open(fs).writer(Durability.CLOSE)) {
+      for (int i = 0; i < messages; i++) {
+        String text = "{\"n\": %d}".formatted(i);
+        assertTrue(writer.append(text.getBytes(UTF_8)) instanceof Receipt.Committed);
+        rig.time.advanceMs(2_000);
+      }
+    }
+    rig.settle(rig.open(fs));
+  }
+
+  private static List<String> column(SqlEngine.Session session, String statement)
+      throws IOException {
+    var values = new ArrayList<String>();
+    try (SqlEngine.Answer answer = session.run(statement)) {
+      while (answer.next()) {
+        values.add("" + answer.value(0));
+      }
+    }
+    return values;
   }
 }
