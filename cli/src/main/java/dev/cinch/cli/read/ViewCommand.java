@@ -6,6 +6,7 @@ import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.ExitCode;
+import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
 import dev.cinch.cli.base.LogsOption;
@@ -15,7 +16,9 @@ import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.cli.base.TimeRange;
 import dev.cinch.view.Aggregator;
+import dev.cinch.view.TableFiles;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +30,7 @@ import picocli.CommandLine.Option;
 /** Merged, immutable views of logs (section 10). */
 @Command(
     name = "view",
-    subcommands = {ViewCommand.Build.class, ViewCommand.Cat.class},
+    subcommands = {ViewCommand.Build.class, ViewCommand.Cat.class, ViewCommand.Sql.class},
     description = "Build and read segments: what is settled, merged into few files.",
     footer = {"", "Example:", "  cinch view build --store /mnt/shared/store"})
 public final class ViewCommand {
@@ -170,6 +173,61 @@ public final class ViewCommand {
       }
       OldMessages.tell(opened.reader(), range, io, "cinch view cat", "");
       return ignored.end();
+    }
+  }
+
+  @Command(
+      name = "sql",
+      description = {
+        "Print lines to paste into DuckDB, Spark, Polars and pandas that read a log's table.",
+        "Each sorts by time_ns and tie: that is the order of cinch cat."
+      },
+      footer = {"", "Example:", "  cinch view sql --log jobs"})
+  @SuppressWarnings("NullAway.Init")
+  static final class Sql implements Callable<Integer> {
+    private static final String LINES =
+        """
+        -- DuckDB
+        CREATE TEMP TABLE actions AS SELECT * FROM read_json('%1$s/_delta_log/*.json',
+          format = 'newline_delimited', columns = {"add": 'STRUCT(path VARCHAR)', "remove": 'STRUCT(path VARCHAR)'});
+        SET VARIABLE files = (SELECT list('%1$s/' || "add".path) FROM actions WHERE "add".path IS NOT NULL
+          AND "add".path NOT IN (SELECT "remove".path FROM actions WHERE "remove".path IS NOT NULL));
+        SELECT * FROM read_parquet(getvariable('files')) ORDER BY time_ns, tie;
+
+        # Spark, with delta-spark
+        spark.read.format("delta").load("%1$s").orderBy("time_ns", "tie").show()
+
+        # Polars, with deltalake
+        polars.read_delta("%1$s").sort("time_ns", "tie")
+
+        # pandas, with deltalake
+        deltalake.DeltaTable("%1$s").to_pandas().sort_values(["time_ns", "tie"])
+        """;
+
+    private final Io io;
+
+    @Mixin StoreOptions store;
+
+    @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
+    LogName log;
+
+    Sql(Io io) {
+      this.io = io;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+      Log opened = store.open().log(log);
+      if (TableFiles.of(opened).isEmpty()) {
+        throw new Failure.Refusal(
+            "\"%s\" has no table: make one with cinch view build --table --log %s"
+                .formatted(log, log));
+      }
+      Path table = opened.context().layout().table().path().toAbsolutePath().normalize();
+      try (Output out = io.output()) {
+        out.text(LINES.formatted(table));
+      }
+      return ExitCode.GOOD;
     }
   }
 }
