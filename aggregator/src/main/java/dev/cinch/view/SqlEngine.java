@@ -32,6 +32,7 @@ public interface SqlEngine {
    * @param most bytes of payload after which a scan ends, at the next bucket
    * @param live whether to read also what is not settled; else the logs of a statement are read
    *     through one time, through which all of them are settled
+   * @param tables whether tables of the logs are read as far as these go, in a store on files
    * @param objection told of each message that no lease permits
    */
   record Source(
@@ -41,12 +42,8 @@ public interface SqlEngine {
       long to,
       long most,
       boolean live,
-      LogReader.Objection objection) {
-    /** Whether statements may read tables of the logs in place of these. */
-    public boolean tables() {
-      return most == Long.MAX_VALUE && store.context().layout().root().isDirectory();
-    }
-  }
+      boolean tables,
+      LogReader.Objection objection) {}
 
   /**
    * What statements may use.

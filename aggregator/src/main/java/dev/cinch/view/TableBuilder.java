@@ -178,6 +178,7 @@ public final class TableBuilder {
             Long.MAX_VALUE,
             settings.bytes(),
             false,
+            false,
             settings.objection());
     var limits = new Limits(settings.memory(), settings.scratch().resolve("spill"), local);
     try (Session session = settings.engine().open(source, limits)) {

@@ -66,7 +66,8 @@ class LogTableTest {
   private SqlEngine.Session open(boolean live, long from, long to) throws IOException {
     Store store = test.open("reader");
     var source =
-        new Source(store, store.logs(), from, to, Long.MAX_VALUE, live, (m, file, why) -> {});
+        new Source(
+            store, store.logs(), from, to, Long.MAX_VALUE, live, false, (m, file, why) -> {});
     return new DuckDbEngine()
         .open(source, new Limits(1 << 28, temp.resolve("scratch"), temp.resolve("output")));
   }

@@ -320,6 +320,7 @@ class TableBuilderTest {
               within ? late : settled,
               Long.MAX_VALUE,
               false,
+              true,
               (m, file, why) -> {});
       var limits = new Limits(1 << 28, temp.resolve("spill"), null);
       try (var session = new DuckDbEngine().open(source, limits)) {

@@ -107,7 +107,15 @@ public final class SqlCommand implements Callable<Integer> {
     List<LogName> logs = opened.permittedLogs();
     var ignored = new IgnoredMessages(io, NAME);
     var source =
-        new Source(opened, logs, range.start(), range.end(), Long.MAX_VALUE, live, ignored);
+        new Source(
+            opened,
+            logs,
+            range.start(),
+            range.end(),
+            Long.MAX_VALUE,
+            live,
+            store.store.isDirectory(),
+            ignored);
     Path scratch =
         Path.of(System.getProperty("java.io.tmpdir"), "cinch-sql-" + ProcessHandle.current().pid());
     Path target = parquet == null ? null : parquet.toAbsolutePath().normalize();
