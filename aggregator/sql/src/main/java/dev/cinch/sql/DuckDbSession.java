@@ -35,6 +35,9 @@ final class DuckDbSession implements Session {
   private static final String OPERATOR =
       "CREATE MACRO \"->>\"(a, b) AS TRY(json_extract_string(a, b))";
 
+  /** What the driver says in place of a reason. */
+  private static final String NO_REASON = "Invalid result set";
+
   private static final Pattern NO_TABLE =
       Pattern.compile("(?s)Catalog Error: Table with name (.*?) does not exist!.*");
 
@@ -180,6 +183,12 @@ final class DuckDbSession implements Session {
       return new StatementException("interrupted", false);
     }
     String text = String.valueOf(e.getMessage()).replaceFirst("(?s)\\s*LINE \\d+:.*", "").strip();
+    if (text.contains(NO_REASON)) {
+      return new StatementException(
+          "the statement failed, and DuckDB does not say why: most likely it lacks memory, or room"
+              + " for what does not fit there",
+          false);
+    }
     Matcher missing = NO_TABLE.matcher(text);
     if (missing.matches()) {
       text = "there is no log \"%s\" in %s".formatted(missing.group(1), place());
@@ -195,7 +204,7 @@ final class DuckDbSession implements Session {
 
   /** The driver loses the message where rows that it would stream fail before there is one. */
   private SQLException told(SQLException e, String statement) {
-    if (!String.valueOf(e.getMessage()).contains("Invalid result set") || cancelled) {
+    if (!String.valueOf(e.getMessage()).contains(NO_REASON) || cancelled) {
       return e;
     }
     try (Statement again = connection.createStatement()) {
