@@ -30,7 +30,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Copies what is settled of a log into a table that other engines read: Parquet files, each sorted
@@ -57,7 +57,8 @@ public final class TableBuilder {
   private final Storage storage;
   private final DeltaLog commits;
   private final Settings settings;
-  private final LongConsumer progress;
+  private volatile long added;
+  private volatile @Nullable Session writing;
 
   /**
    * How to build.
@@ -89,10 +90,7 @@ public final class TableBuilder {
   public record Result(
       int files, long messages, long bytes, int removed, long unparsed, long version, long to) {}
 
-  /**
-   * @param progress told the number of messages added so far in a run
-   */
-  public TableBuilder(Store store, Log log, Settings settings, LongConsumer progress) {
+  public TableBuilder(Store store, Log log, Settings settings) {
     this.store = store;
     this.opened = log;
     this.log = log.context();
@@ -100,12 +98,12 @@ public final class TableBuilder {
     this.storage = this.log.storage();
     this.commits = new DeltaLog(this.log);
     this.settings = settings;
-    this.progress = progress;
   }
 
-  /** Whether the log has a table. */
-  public boolean isThere() throws IOException {
-    return commits.read().version() >= 0;
+  /** How many messages a run has added so far, or is about to. Any thread may ask. */
+  public long progress() {
+    Session now = writing;
+    return added + (now == null ? 0 : now.read());
   }
 
   /**
@@ -141,7 +139,7 @@ public final class TableBuilder {
       sweep(before);
       long from = Math.max(before.through(), floor.to());
       Optional<Part> part =
-          isDue(before, wait) ? write(before.version() + 1, all, from, messages) : Optional.empty();
+          isDue(before, wait) ? write(before.version() + 1, all, from) : Optional.empty();
       if (part.isEmpty()) {
         return new Result(
             files, messages, bytes, removed, unparsed, before.version(), before.through());
@@ -149,6 +147,7 @@ public final class TableBuilder {
       if (commits.commit(before, all, part.get().file(), List.of(), part.get().through())) {
         files++;
         messages += part.get().file().messages();
+        added = messages;
         bytes += part.get().file().size();
         unparsed += part.get().unparsed();
       } else {
@@ -167,7 +166,7 @@ public final class TableBuilder {
   private record Part(File file, long through, long unparsed) {}
 
   /** Writes the next file; empty if there is no message for it. */
-  private Optional<Part> write(long version, List<TableColumn> columns, long from, long already)
+  private Optional<Part> write(long version, List<TableColumn> columns, long from)
       throws IOException {
     Path local = Files.createTempFile(settings.scratch(), "cinch-table-", ".parquet");
     var source =
@@ -182,7 +181,9 @@ public final class TableBuilder {
             settings.objection());
     var limits = new Limits(settings.memory(), settings.scratch().resolve("spill"), local);
     try (Session session = settings.engine().open(source, limits)) {
-      run(session, copy(columns, local), () -> progress.accept(already + session.read()));
+      writing = session;
+      run(session, copy(columns, local));
+      writing = null;
       long through = session.readThrough();
       List<Long> facts = numbers(session, facts(columns, local));
       if (facts.get(0) == 0) {
@@ -226,13 +227,12 @@ public final class TableBuilder {
         + ")";
   }
 
-  private static void run(Session session, String statement, Runnable after) throws IOException {
+  private static void run(Session session, String statement) throws IOException {
     try (Answer answer = session.run(statement)) {
       while (answer.next()) {
-        after.run();
+        // It says how many rows there are.
       }
     }
-    after.run();
   }
 
   private static List<Long> numbers(Session session, String statement) throws IOException {

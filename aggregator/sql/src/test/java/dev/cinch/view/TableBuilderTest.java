@@ -53,7 +53,7 @@ class TableBuilderTest {
   private TableBuilder builder(Rig rig, StoreFs fs, long bytes) throws IOException {
     Store store = Store.open(rig.root, rig.environment(fs, rig.time));
     var settings = new Settings(new DuckDbEngine(), 1 << 28, temp, bytes, (m, file, why) -> {});
-    return new TableBuilder(store, store.log(Rig.JOBS), settings, n -> {});
+    return new TableBuilder(store, store.log(Rig.JOBS), settings);
   }
 
   private TableBuilder builder(Rig rig) throws IOException {

@@ -182,11 +182,18 @@ public final class SqlCommand implements Callable<Integer> {
       return;
     }
     try (Output out = io.output();
-        Answer answer = session.run(statement)) {
+        Answer answer = watched(session, statement)) {
       out.ifClosed(ExitCode.GOOD);
       if (parquet == null && !answer.columns().isEmpty()) {
         new SqlPrinter(out, answer).print(json, csv);
       }
+    }
+  }
+
+  /** The time goes into what comes before the first row. */
+  private Answer watched(Session session, String statement) throws IOException {
+    try (var watch = new Watch(io, session::read, " messages read")) {
+      return session.run(statement);
     }
   }
 

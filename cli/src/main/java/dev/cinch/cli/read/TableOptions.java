@@ -7,7 +7,6 @@ import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonOption;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
-import dev.cinch.cli.base.Progress;
 import dev.cinch.view.SqlEngine;
 import dev.cinch.view.TableBuilder;
 import dev.cinch.view.TableBuilder.Settings;
@@ -64,7 +63,6 @@ final class TableOptions {
     private static final long MEMORY = 1L << 30;
 
     void build(Log log, Output out) throws IOException {
-      var progress = new Progress(io);
       var ignored = new IgnoredMessages(io, NAME);
       var settings =
           new Settings(
@@ -73,16 +71,12 @@ final class TableOptions {
               Path.of(System.getProperty("java.io.tmpdir")),
               Settings.FILE_BYTES,
               ignored);
+      var builder = new TableBuilder(store, log, settings);
       TableBuilder.Result r;
-      try {
-        r =
-            new TableBuilder(
-                    store, log, settings, n -> progress.show(n, " messages of " + log.name()))
-                .run(columns, age);
+      try (var watch = new Watch(io, builder::progress, " messages of " + log.name())) {
+        r = builder.run(columns, age);
       } catch (IllegalArgumentException e) {
         throw new Misuse("" + e.getMessage(), e);
-      } finally {
-        progress.end();
       }
       if (r.unparsed() > 0) {
         io.say(NAME, log.name() + ": " + r.unparsed() + " values are of no column's type: null");
