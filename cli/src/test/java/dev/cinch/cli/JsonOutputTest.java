@@ -66,6 +66,8 @@ final class JsonOutputTest {
       lines("cinch gc", cinch.run(retired).ended(0));
       lines("cinch gc", cinch.run("gc", "--retention=0s", "--log=old", "--json").ended(0));
       lines("cinch logs", cinch.run("logs", "--json").ended(0));
+      lines("cinch cut", cinch.run("cut", "--json").ended(0));
+      lines("cinch cut", cinch.run("cut", "--list", "--json").ended(0));
       lines("cinch shards", cinch.run("shards", "--json").ended(0));
       lines("cinch status", cinch.run("status", "--json").ended(0));
       expired(cinch);

@@ -56,11 +56,21 @@ public final class SqlCommand implements Callable<Integer> {
 
   private final Io io;
 
+  /** Asked when a statement was run, whether what it read is still there. */
+  private Instant instant = () -> {};
+
+  private interface Instant {
+    void check() throws IOException;
+  }
+
   @Parameters(arity = "0..1", paramLabel = "STATEMENT", description = "What to run.")
   @Nullable String text;
 
   @Mixin StoreOptions store;
   @Mixin TimeRange range;
+
+  @Option(names = "--cut", paramLabel = "N", description = CutReading.HELP)
+  @Nullable String cut;
 
   @Option(names = "--live", description = "Also what is not settled yet.")
   boolean live;
@@ -102,6 +112,9 @@ public final class SqlCommand implements Callable<Integer> {
     if (memory < 64) {
       throw new Misuse("--memory is 64 at least");
     }
+    if (cut != null) {
+      CutReading.check(range, live, " and --live");
+    }
     SqlEngine engine =
         SqlEngine.find()
             .orElseThrow(
@@ -111,9 +124,12 @@ public final class SqlCommand implements Callable<Integer> {
                             + " or install its package; in a checkout run mvn -Dquick -pl"
                             + " aggregator/sql -am package"));
     Store opened = store.open();
-    List<LogName> logs = opened.permittedLogs();
+    @Nullable CutReading of = cut == null ? null : CutReading.of(opened, cut);
+    List<LogName> logs = of == null ? opened.permittedLogs() : of.readable(range.start(), io, NAME);
+    long end = of == null ? range.end() : of.time();
+    instant = of == null ? () -> {} : () -> of.check(logs, range.start());
     var ignored = new IgnoredMessages(io, NAME);
-    var source = new Source(opened, logs, range.start(), range.end(), live, ignored);
+    var source = new Source(opened, logs, range.start(), end, live, ignored);
     Path scratch =
         Path.of(System.getProperty("java.io.tmpdir"), "cinch-sql-" + ProcessHandle.current().pid());
     Path target = parquet == null ? null : parquet.toAbsolutePath().normalize();
@@ -176,6 +192,7 @@ public final class SqlCommand implements Callable<Integer> {
         new SqlPrinter(out, answer).print(json, csv);
       }
     }
+    instant.check();
   }
 
   /** Asks for statements until the end; one that fails ends nothing. */
