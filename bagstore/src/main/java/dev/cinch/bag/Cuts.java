@@ -4,12 +4,11 @@ import static java.util.Objects.requireNonNull;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.StoreCut.Part;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.StoreCut;
-import dev.cinch.bag.format.StoreCut.Part;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Numbered;
@@ -145,8 +144,13 @@ public final class Cuts {
       long record = reaching.record().number();
       parts.add(new Part(log.name(), log.id(), record, reaching.digest(), floor));
     }
+    return cut(number, time, parts);
+  }
+
+  private StoreCut cut(long number, long time, List<Part> parts) throws IOException {
     String by = context.machine().toString();
-    return new StoreCut(context.identity().id(), number, time, context.now(), by, parts);
+    Id id = Id.random(context.random());
+    return new StoreCut(context.identity().id(), number, id, time, context.now(), by, parts);
   }
 
   /** Only a log that was removed is settled to the last boundary there is (rule H8). */
@@ -347,15 +351,8 @@ public final class Cuts {
     Listing now = listing(Freshness.CERTAIN);
     long last = now.last();
     if (now.there.contains(last) && !isReached(read(last, Freshness.CACHED))) {
-      var number =
-          new StoreCut(
-              context.identity().id(),
-              last + 1,
-              Long.MAX_VALUE,
-              context.now(),
-              context.machine().toString(),
-              List.of());
-      context.publish(layout.cut(last + 1), number.encode());
+      byte[] none = cut(last + 1, Long.MAX_VALUE, List.of()).encode();
+      context.publish(layout.cut(last + 1), none);
     }
     sweep(true, each, this::isReached);
   }

@@ -1,8 +1,11 @@
-package dev.cinch.bag.format;
+package dev.cinch.bag;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Envelope;
+import dev.cinch.bag.format.Fields;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Numbered;
@@ -16,12 +19,14 @@ import java.util.List;
  *
  * @param store the store's id
  * @param number as the file's name
+ * @param id drawn at random, so that of two who take the same instant at once each knows its own
  * @param time through which all of the logs were settled, nanoseconds since the Unix epoch
  * @param taken when, by the filesystem's clock, nanoseconds since the Unix epoch; for people
  * @param by whom, for people
  * @param logs ascending by their names; none where the number alone is taken
  */
-public record StoreCut(Id store, long number, long time, long taken, String by, List<Part> logs) {
+public record StoreCut(
+    Id store, long number, Id id, long time, long taken, String by, List<Part> logs) {
   /** The most bytes of one. */
   public static final int MAX_BYTES = 1 << 24;
 
@@ -46,7 +51,8 @@ public record StoreCut(Id store, long number, long time, long taken, String by, 
 
   public byte[] encode() {
     ObjectNode document = JsonNodeFactory.instance.objectNode();
-    document.put("store", store.toString()).put("number", number).put("time", time);
+    document.put("store", store.toString()).put("number", number);
+    document.put("id", id.toString()).put("time", time);
     document.put("taken", taken).put("by", by);
     ArrayNode all = document.putArray("logs");
     for (Part part : logs) {
@@ -76,6 +82,7 @@ public record StoreCut(Id store, long number, long time, long taken, String by, 
         new StoreCut(
             in.id("store"),
             in.number("number", 1, Numbered.MAX),
+            in.id("id"),
             in.number("time", Long.MIN_VALUE + 1, Long.MAX_VALUE),
             in.number("taken"),
             in.text("by"),
