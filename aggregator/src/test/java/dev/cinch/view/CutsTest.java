@@ -300,6 +300,24 @@ class CutsTest {
     assertEquals(List.of(), damage(rig, rig.root));
   }
 
+  /** A read that had given nothing yet begins at the floor, and tells nobody. */
+  @Test
+  void h11_whatExpiredUnderAReadIsToldBehindIt() throws Exception {
+    Rig rig = two(12);
+    write(rig, "b", Rig.JOBS, PAY);
+    StoreCut cut = take(rig);
+    write(rig, "c", Rig.JOBS, PAY);
+    var limits = new Aggregator.Limits(1, Long.MAX_VALUE);
+    assertTrue(new Aggregator(open(rig), limits).run().published() > 1);
+    new Retention(open(rig), Duration.ZERO).run();
+    var cuts = new Cuts(store(rig));
+    Part jobs = cut.logs().get(0);
+    Log log = cuts.open(cut, jobs, MIN);
+    assertTrue(new Expiry(open(rig), Duration.ZERO).run(path -> {}).moves());
+    assertTrue(Lines.settled(log, MIN, cut.time()).size() < 2);
+    assertThrows(NoSuchCutException.class, () -> cuts.open(cut, jobs, MIN));
+  }
+
   @Test
   void h11_theHighestStaysAlthoughNobodyCanReadIt() throws Exception {
     Rig rig = two(7);
