@@ -27,6 +27,7 @@ import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
 import dev.cinch.bag.fs.FaultyFs.Kind;
 import dev.cinch.bag.fs.FaultyFs.Op;
+import dev.cinch.bag.fs.SharedFs;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
@@ -35,6 +36,8 @@ import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.write.LogWriter;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -361,6 +364,7 @@ class CutsTest {
     gc(rig);
     assertEquals(List.of(), backup(rig, fs(rig)));
     assertFalse(new Cuts(copy).numbers().contains(pay.number()), "what gc removed is gone there");
+    assertEquals(names(store(rig)), names(copy));
     var done = Restoration.restore(COPY, rig.environment(fs(rig), rig.time));
     assertEquals(Set.of(Rig.JOBS), done.keySet());
     Store restored = Store.open(COPY, rig.environment(fs(rig), rig.time));
@@ -411,6 +415,36 @@ class CutsTest {
     gc(rig);
     assertEquals(List.of(1L, 4L), cuts.numbers());
     assertEquals(List.of(), damage(rig, rig.root));
+  }
+
+  /** The directory was made a moment ago, and this client believes that there is none (N3). */
+  @Test
+  void h11_whoMayOnlyReadWaitsForCaches() throws Exception {
+    Rig rig = two(13);
+    StoreCut cut = take(rig);
+    var fs = new FaultyFs(new SharedFs(rig.disk.view(Rig.BOB)));
+    long expired = rig.time.monotonicNanos() + 30_000_000_000L;
+    fs.before(
+        op -> {
+          if (op.kind() == Kind.CREATE) {
+            throw new AccessDeniedException(op.path().toString());
+          }
+          if (op.path().endsWith("cuts") && rig.time.monotonicNanos() < expired) {
+            throw new NoSuchFileException(op.path().toString());
+          }
+        });
+    assertEquals(cut, new Cuts(store(rig, fs)).find(1));
+    assertTrue(rig.time.monotonicNanos() >= expired);
+    var cuts = new Cuts(store(rig, fs));
+    var lines = new ArrayList<String>();
+    for (Part part : cut.logs()) {
+      Log log = cuts.open(cut, part, MIN);
+      long unused =
+          log.reader()
+              .settled(MIN, cut.time(), m -> lines.add(Lines.line(m)), (m, file, why) -> {});
+    }
+    assertEquals(2, lines.size());
+    assertThrows(NoSuchCutException.class, () -> cuts.find(2));
   }
 
   @Test
