@@ -334,6 +334,28 @@ class CutsTest {
     assertThrows(NoSuchCutException.class, () -> read(store(rig), 1));
   }
 
+  /** A mount that is gone says nothing of what was there. */
+  @Test
+  void h11_whatCannotBeReadNowStays() throws Exception {
+    Rig rig = two(14);
+    assertEquals(1, take(store(rig), PAY).number());
+    assertEquals(2, take(rig).number());
+    for (String place : List.of("/logs/pay", "/logs/pay/horizon")) {
+      var fs = new FaultyFs(fs(rig));
+      Store store = store(rig, fs);
+      fs.before(
+          op -> {
+            if (op.path().toString().contains(place)) {
+              throw new NoSuchFileException(op.path().toString());
+            }
+          });
+      var cuts = new Cuts(store);
+      cuts.removeUnreadable(true, path -> {});
+      cuts.removeAhead(path -> {});
+      assertEquals(List.of(1L, 2L), cuts.numbers(), place);
+    }
+  }
+
   @Test
   void h11_aBackupHasTheCutsThatItsLogsReach() throws Exception {
     Rig rig = two(8);

@@ -214,14 +214,10 @@ public final class Cuts {
   }
 
   private Optional<StoreCut> findUnlessMissing(long number) throws IOException {
-    try {
-      Listing now = listing(Freshness.PERMITTED);
-      return now.there.contains(number) && !now.isGone(number)
-          ? Optional.of(read(number, Freshness.CACHED))
-          : Optional.empty();
-    } catch (NoSuchFileException e) { // removed since the listing
-      return Optional.empty();
-    }
+    Listing now = listing(Freshness.PERMITTED);
+    return now.there.contains(number) && !now.isGone(number)
+        ? unlessRemoved(number)
+        : Optional.empty();
   }
 
   private StoreCut read(long number, Freshness freshness) throws IOException {
@@ -350,7 +346,7 @@ public final class Cuts {
   public void removeAhead(Consumer<Name> each) throws IOException {
     Listing now = listing(Freshness.CERTAIN);
     long last = now.last();
-    if (now.there.contains(last) && !isReached(read(last, Freshness.CACHED))) {
+    if (now.there.contains(last) && !stays(last, this::isReached)) {
       byte[] none = cut(last + 1, Long.MAX_VALUE, List.of()).encode();
       context.publish(layout.cut(last + 1), none);
     }
@@ -375,18 +371,30 @@ public final class Cuts {
     boolean stays(StoreCut cut) throws IOException;
   }
 
+  private boolean stays(long number, Judge judge) {
+    try {
+      Optional<StoreCut> cut = unlessRemoved(number);
+      return cut.isPresent() && judge.stays(cut.get());
+    } catch (IOException e) {
+      LOG.debug("cut {} stays: {}", number, e.toString());
+      return true; // nobody knows what it has; verify tells why
+    }
+  }
+
+  private Optional<StoreCut> unlessRemoved(long number) throws IOException {
+    try {
+      return Optional.of(read(number, Freshness.CACHED));
+    } catch (NoSuchFileException e) {
+      return Optional.empty();
+    }
+  }
+
   private void sweep(boolean really, Consumer<Name> each, Judge judge) throws IOException {
     Listing before = listing(really ? Freshness.CERTAIN : Freshness.PERMITTED);
     var kept = new TreeSet<Long>();
     for (long number : before.numbers()) {
-      try {
-        if (judge.stays(read(number, Freshness.CACHED))) {
-          kept.add(number);
-        }
-      } catch (NoSuchFileException e) {
-        LOG.debug("cut {}: somebody else removed it", number);
-      } catch (IOException e) {
-        kept.add(number); // nobody knows; verify tells why
+      if (stays(number, judge)) {
+        kept.add(number);
       }
     }
     if (before.there.isEmpty()) {
