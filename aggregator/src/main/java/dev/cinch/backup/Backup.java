@@ -110,6 +110,7 @@ public final class Backup {
    */
   public Result run() throws IOException, InterruptedException {
     boolean first = begin();
+    var cuts = new CutBackup(store, to); // before the logs: so these reach what the cuts say
     var tips = new TreeMap<LogName, Link>();
     List<Log> logs = whole();
     settle(logs);
@@ -137,6 +138,7 @@ public final class Backup {
       }
     }
     removed();
+    cuts.copy(through);
     forgetService();
     if (first) {
       to.link(there.nextSettings(), there.settings());

@@ -1,7 +1,10 @@
 package dev.cinch.sim;
 
+import dev.cinch.bag.Cuts;
 import dev.cinch.bag.Log;
+import dev.cinch.bag.NoSuchCutException;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.StoreCut;
 import dev.cinch.bag.audit.AuditReport;
 import dev.cinch.bag.audit.Finding.Severity;
 import dev.cinch.bag.audit.LeaseAuditor;
@@ -70,6 +73,7 @@ final class Checks {
     settled.forEach(this::note);
     attempts();
     views(settled);
+    cuts(store);
     if (plan.expiring()) {
       new ExpiryCheck(history, existing.values(), floors, plan).run();
     }
@@ -192,6 +196,38 @@ final class Checks {
         history.violation(
             "settled through %d for %s it was %s, and now it is %s"
                 .formatted(v.to(), v.who(), Arrays.toString(then), Arrays.toString(now)));
+      }
+    }
+  }
+
+  /** Each cut gives what it gave once, or was told to have lost something that expired (H11). */
+  private void cuts(Store store) throws IOException {
+    var cuts = new Cuts(store);
+    for (Map.Entry<List<Long>, History.View> e : history.cutViews.entrySet()) {
+      long number = e.getKey().get(0);
+      History.View then = e.getValue();
+      StoreCut given = history.cuts.get(number);
+      StoreCut.Part part =
+          given.logs().stream()
+              .filter(p -> p.name().equals(Workbench.log(then.log())))
+              .findFirst()
+              .orElseThrow();
+      try {
+        StoreCut cut = cuts.find(number);
+        if (!cut.equals(given)) {
+          history.violation("cut " + number + " is another one: " + cut);
+        }
+        History.View now = CutterActor.view(world, "judge", cuts, cut, part);
+        if (!Arrays.equals(now.ids(), then.ids()) || !Arrays.equals(now.times(), then.times())) {
+          history.violation(
+              "cut %d gave %s to %s, and now %s"
+                  .formatted(
+                      number, Arrays.toString(then.ids()), then.who(), Arrays.toString(now.ids())));
+        }
+      } catch (NoSuchCutException gone) {
+        if (floors[then.log()] <= part.floor()) {
+          history.violation("nothing of it expired, and " + gone.getMessage());
+        }
       }
     }
   }

@@ -1,5 +1,6 @@
 package dev.cinch.sim;
 
+import dev.cinch.bag.StoreCut;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
@@ -15,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -106,6 +108,12 @@ final class History {
   /** Logs that were settled to the end of time, each with the number of its last record. */
   final Map<Integer, Long> ended = new HashMap<>();
 
+  /** Cuts that somebody was given, by their numbers. */
+  final Map<Long, StoreCut> cuts = new TreeMap<>();
+
+  /** What such a cut gave then, by its number and the log. */
+  final Map<List<Long>, View> cutViews = new LinkedHashMap<>();
+
   /** Segments that expired. */
   int expired;
 
@@ -174,6 +182,13 @@ final class History {
   void floor(int log, long to) {
     if (to > Long.MIN_VALUE) {
       floors.computeIfAbsent(log, i -> new TreeSet<>()).add(to);
+    }
+  }
+
+  void cut(StoreCut cut) {
+    StoreCut before = cuts.put(cut.number(), cut);
+    if (before != null) {
+      violation("a number was given twice: " + before + " and " + cut);
     }
   }
 

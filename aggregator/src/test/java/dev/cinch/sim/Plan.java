@@ -223,6 +223,13 @@ record Plan(
     if (backs.oneIn(8)) {
       roles = with(roles, Role.BACKUP);
     }
+    Rng cuts = Rng.of(seed, 18);
+    if (cuts.oneIn(6)) {
+      roles = with(roles, Role.CUTTER);
+      if (cuts.oneIn(2)) {
+        roles = with(roles, Role.CUTTER);
+      }
+    }
     if (replaced || making || resuming) {
       drawn = making ? Theme.MAKING : several ? Theme.RESUMING : Theme.LEASING;
       theme = Optional.of(drawn);

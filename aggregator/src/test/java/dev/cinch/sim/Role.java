@@ -12,7 +12,8 @@ enum Role {
   AGGREGATOR,
   EXPIRER,
   REMOVER,
-  BACKUP;
+  BACKUP,
+  CUTTER;
 
   /** How the names of its processes begin. */
   String processName() {

@@ -113,6 +113,7 @@ final class World {
       case EXPIRER -> new ExpirerActor(this, mine);
       case REMOVER -> new RemoverActor(this, mine);
       case BACKUP -> new BackupActor(this, mine);
+      case CUTTER -> new CutterActor(this, mine);
     };
   }
 

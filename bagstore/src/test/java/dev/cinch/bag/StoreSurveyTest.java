@@ -60,7 +60,7 @@ final class StoreSurveyTest {
 
   private void append() throws Exception {
     try (LogWriter writer = store(fs, rig.time).log(Rig.JOBS).writer(Durability.SYNC)) {
-      writer.append("a".getBytes(UTF_8));
+      var unused = writer.append("a".getBytes(UTF_8));
     }
   }
 
@@ -154,7 +154,7 @@ final class StoreSurveyTest {
   void aLogThatIsDamagedIsToldWithTheErrorAndKeepsNoOtherFromItsTurn() throws Exception {
     append();
     rig.settle(rig.open(fs));
-    store(fs, rig.time).createLog(new LogName("other"));
+    Log unused = store(fs, rig.time).createLog(new LogName("other"));
     damage();
     StoreStatus status = status();
     assertEquals(List.of("DAMAGE jobs"), found(status));

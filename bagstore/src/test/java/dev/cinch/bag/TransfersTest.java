@@ -21,20 +21,25 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Two logs at one instant. A transfer is a debit in one log and, once that is committed, a credit
- * in the other, under one lease; whoever takes the lease finishes first what it finds half done.
- * Then a transfer counts from its credit on, and every cut is a state in which only whole transfers
- * count: no credit is seen without its debit, and under each lease at most the last debit has no
- * credit.
+ * Two logs at numbered instants. A transfer is a debit in one log and, once that is committed, a
+ * credit in the other, under one lease; whoever takes the lease finishes first what it finds half
+ * done. Then a transfer counts from its credit on, and every cut is a state in which only whole
+ * transfers count: no credit is seen without its debit, and under each lease at most the last debit
+ * has no credit. Whoever counts debits too sees halves. Each cut gives at the end what it gave at
+ * first.
  */
+@SuppressWarnings({"NullAway", "NullAway.Init"}) // threads hand its fields on
 class TransfersTest extends SessionRig {
   private static final int WORLDS = Share.of(200, 50);
-  private static final int READS = 50; // in each
+  private static final int CUTS = 50; // in each
   private static final Duration SHORT = Duration.ofSeconds(5);
+  private static final Instant MIN = Instant.MIN;
+  private static final Instant MAX = Instant.MAX;
   private static final LogName OUT = new LogName("out");
   private static final LogName IN = new LogName("in");
 
@@ -88,7 +93,7 @@ class TransfersTest extends SessionRig {
       new Closer(store, List.of(OUT, IN), null, new Closer.Listener() {})
           .await(OptionalLong.empty(), true);
       var open = new ArrayList<String>();
-      for (String line : read(store, Instant.MIN).lines) {
+      for (String line : read(store, List.of(store.log(OUT), store.log(IN)), MIN, MAX).lines) {
         if (line.startsWith("out " + lease + " ")) {
           open.add(line.substring(4));
         } else {
@@ -114,10 +119,9 @@ class TransfersTest extends SessionRig {
   /** What a reader finds: "log lease number", and the cut. */
   private record View(List<String> lines, Instant cut) {}
 
-  private View read(Store store, Instant from) throws Exception {
+  private static View read(Store store, List<Log> logs, Instant from, Instant to) {
     var lines = new ArrayList<String>();
-    List<Log> logs = List.of(store.log(OUT), store.log(IN));
-    try (Messages messages = store.messages(logs, from, Instant.MAX)) {
+    try (Messages messages = store.messages(logs, from, to)) {
       StoredMessage last = null;
       while (messages.hasNext()) {
         StoredMessage m = messages.next();
@@ -126,8 +130,18 @@ class TransfersTest extends SessionRig {
         last = m;
         lines.add(m.log() + " " + new String(m.payload(), StandardCharsets.UTF_8));
       }
-      return new View(lines, messages.cut());
+      return new View(lines, to);
     }
+  }
+
+  /** What a cut has of both logs, from a time on. */
+  private static View read(Store store, StoreCut cut, Instant from) throws Exception {
+    var cuts = new Cuts(store);
+    var logs = new ArrayList<Log>();
+    for (StoreCut.Part part : cut.logs()) {
+      logs.add(cuts.open(cut, part, Long.MIN_VALUE));
+    }
+    return read(store, logs, from, Instant.EPOCH.plusNanos(cut.time()));
   }
 
   /** Whether nothing is half done but the last transfer of a lease. */
@@ -163,16 +177,19 @@ class TransfersTest extends SessionRig {
     var unused = List.of(closer.createLog(OUT), closer.createLog(IN));
     rig.time.advanceMs(1_000);
     var holders = new ArrayList<Holder>();
-    int reads = 0;
     int whole = 0;
     int halves = 0;
-    View seen = new View(List.of(), Instant.MIN);
+    View seen = new View(List.of(), MIN);
+    var cuts = new Cuts(reader);
+    var taken = new TreeMap<Long, Integer>(); // how many lines each has
     try (LeaseKeeper stepped = LeaseKeeper.stepped(rig.time)) {
       keeper = stepped;
       for (int i = 0; i < 4; i++) {
         holders.add(new Holder(i, new LeaseName("account/" + i % 2)));
       }
-      while (reads < READS) {
+      settle(closer, OUT);
+      settle(closer, IN);
+      while (taken.size() < CUTS) {
         rig.time.advanceMs(random.nextInt(150));
         int which = random.nextInt(12);
         if (which < 6) {
@@ -182,8 +199,9 @@ class TransfersTest extends SessionRig {
         } else if (which == 6) {
           settle(closer, random.nextBoolean() ? OUT : IN);
         } else {
-          boolean all = reads % 10 == 0; // else it goes on where the last one ended
-          View view = read(reader, all ? Instant.MIN : seen.cut);
+          boolean all = taken.size() % 10 == 0; // else it goes on where the last one ended
+          StoreCut cut = cuts.take(List.of(reader.log(IN), reader.log(OUT)));
+          View view = read(reader, cut, all ? MIN : seen.cut);
           var lines = new ArrayList<>(all ? List.<String>of() : seen.lines);
           lines.addAll(view.lines);
           assertEquals(seen.lines, lines.subList(0, seen.lines.size()));
@@ -191,9 +209,13 @@ class TransfersTest extends SessionRig {
           seen = new View(lines, view.cut);
           whole = check(seen);
           halves += lines.size() == 2 * whole ? 0 : 1;
-          reads++;
+          assertEquals(null, taken.put(cut.number(), lines.size()));
         }
       }
+    }
+    for (long number : taken.keySet()) {
+      List<String> lines = seen.lines.subList(0, taken.get(number));
+      assertEquals(lines, read(store("late"), cuts.find(number), MIN).lines);
     }
     assertTrue(whole > 0, "transfers were seen");
     return halves;
@@ -201,7 +223,7 @@ class TransfersTest extends SessionRig {
 
   @Test
   @Tag("share")
-  void noReadSeesHalfATransfer() throws Exception {
+  void noCutHasHalfATransfer() throws Exception {
     int halves = 0;
     for (int i = 0; i < WORLDS; i++) {
       halves += world(Share.from() + i);

@@ -11,6 +11,7 @@ import dev.cinch.cli.doctor.DoctorCommand;
 import dev.cinch.cli.lease.LeaseCommand;
 import dev.cinch.cli.lease.LeaseRunCommand;
 import dev.cinch.cli.read.CatCommand;
+import dev.cinch.cli.read.CutCommand;
 import dev.cinch.cli.read.SqlCommand;
 import dev.cinch.cli.read.ViewCommand;
 import dev.cinch.cli.serve.KeygenCommand;
@@ -91,6 +92,7 @@ public final class Commands {
           "init",
           "append",
           "cat",
+          "cut",
           "close",
           "status",
           "log",
@@ -123,6 +125,7 @@ public final class Commands {
       case "init" -> InitCommand.class;
       case "append" -> AppendCommand.class;
       case "cat" -> CatCommand.class;
+      case "cut" -> CutCommand.class;
       case "close" -> CloseCommand.class;
       case "status" -> StatusCommand.class;
       case "log" -> LogCommand.class;

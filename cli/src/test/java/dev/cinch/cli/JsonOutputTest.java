@@ -62,10 +62,14 @@ final class JsonOutputTest {
       lines("cinch doctor", cinch.run("doctor", "--json"));
       lines("cinch view build", cinch.run("view", "build", "--json").ended(0));
       lines("cinch view build", cinch.run("view", "build", "--wait=0s", "--json").ended(0));
+      lines("cinch view build", cinch.run("view", "build", "--table", "--json").ended(0));
+      lines("cinch sql", cinch.run("sql", "--json", "SELECT 1 AS one, [2] AS more").ended(0));
       String[] retired = {"gc", "--retention=0s", "--log=old", "--json", "--dry-run"};
       lines("cinch gc", cinch.run(retired).ended(0));
       lines("cinch gc", cinch.run("gc", "--retention=0s", "--log=old", "--json").ended(0));
       lines("cinch logs", cinch.run("logs", "--json").ended(0));
+      lines("cinch cut", cinch.run("cut", "--json").ended(0));
+      lines("cinch cut", cinch.run("cut", "--list", "--json").ended(0));
       lines("cinch shards", cinch.run("shards", "--json").ended(0));
       lines("cinch status", cinch.run("status", "--json").ended(0));
       expired(cinch);

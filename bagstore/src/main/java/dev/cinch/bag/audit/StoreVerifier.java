@@ -2,8 +2,12 @@ package dev.cinch.bag.audit;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.Cuts;
 import dev.cinch.bag.Log;
+import dev.cinch.bag.NoSuchCutException;
+import dev.cinch.bag.NotAStoreException;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.StoreCut;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.ForeignEntryException;
 import dev.cinch.bag.format.Removal;
@@ -106,6 +110,7 @@ public final class StoreVerifier {
     for (LogName name : logs) {
       log(name);
     }
+    unlessForeign(this::cuts);
   }
 
   private interface Step {
@@ -133,6 +138,48 @@ public final class StoreVerifier {
           .filter(name -> !StoreLayout.isRevocation(name) && !Name.isTemporary(name))
           .forEach(name -> tally.foreign(directory.resolve(name)));
       List<Revocation> unused = StoreRevocations.all(context, e -> tally.found(Finding.of(e)));
+    }
+  }
+
+  private void cuts() throws IOException {
+    Name directory = context.layout().cuts();
+    for (String name : list(directory)) {
+      Name path = directory.resolve(name);
+      if (StoreLayout.cutsGone(name).isPresent()) {
+        tally.file(context, path);
+      } else if (Numbered.parse(name).isEmpty()) {
+        tally.foreign(path);
+      }
+    }
+    var cuts = new Cuts(store);
+    for (long number : cuts.numbers()) {
+      Name path = context.layout().cut(number);
+      try {
+        StoreCut cut = cuts.find(number);
+        tally.read(context.storage(), path);
+        for (StoreCut.Part part : cut.logs()) {
+          cut(cut, part, path);
+        }
+      } catch (NoSuchCutException | NoSuchFileException e) {
+        continue; // gc removed it meanwhile
+      } catch (IOException e) {
+        tally.found(Finding.of(e, path, "a cut"));
+      }
+    }
+  }
+
+  /** A log that was removed, or made anew, says nothing of what it had. */
+  private void cut(StoreCut cut, StoreCut.Part part, Name path) throws IOException {
+    try {
+      Log log = store.log(part.name());
+      if (log.id().equals(part.log())) {
+        Cuts.differs(cut, part, log)
+            .ifPresent(why -> tally.bad(path, "a cut that the logs reach", why));
+      }
+    } catch (NotAStoreException e) {
+      return; // removed
+    } catch (DamagedException e) {
+      return; // told with the log
     }
   }
 
@@ -225,7 +272,7 @@ public final class StoreVerifier {
       passing(log);
     } catch (DamagedException e) {
       tally.found(Finding.of(e));
-    } catch (dev.cinch.bag.NotAStoreException e) {
+    } catch (NotAStoreException e) {
       tally.found(Finding.damage(identity, 0, "the identity of a log", "no file"));
     } catch (IOException e) {
       tally.found(Finding.of(e, context.layout().log(name).root(), "a log"));

@@ -23,7 +23,7 @@ public final class OwnPaths {
 
   private static final Pattern DIRECTORIES =
       anyOf(
-          "keys|limits|clock|logs",
+          "keys|limits|clock|logs|cuts",
           "service(/(instances|ends|revocations|ceilings))?",
           LOG + "(/buckets(/" + TIME + "){0,3}|/segments|/table(/_delta_log)?)?",
           HORIZON + "(/records|/intents|/checkpoints)?|" + GROUP,
@@ -42,6 +42,7 @@ public final class OwnPaths {
           "service/instances/map-" + NUMBER + "(-[0-9]{4}" + SIGNED + ")?",
           "service/(ends|revocations)/" + ID + "@" + NUMBER + "([.][1-9][0-9]?)?",
           "service/ceilings/" + NUMBER + "(--?[0-9]{1,19}|[+][0-9]{1,19}-[0-9a-f]{64})" + SIGNED,
+          "cuts/(gone-" + NUMBER + "-)?" + NUMBER,
           LOG + "/(identity|removed)",
           LOG + "/buckets(/" + TIME + "){3}/(prelock|lock(-[0-9a-f]{64})?|[.]nfs[^/]*)",
           LOG + "/buckets(/" + TIME + "){3}/" + NAME + "-" + ID + "[.]log",

@@ -27,10 +27,11 @@ public record StoreLayout(Name root) {
 
   /** All that stands in a store's directory. */
   public static final Set<String> NAMES =
-      Set.of(SETTINGS, "keys", "limits", "service", "clock", "logs");
+      Set.of(SETTINGS, "keys", "limits", "service", "clock", "logs", "cuts");
 
   private static final String SHARD_MAP_PREFIX = "map-";
   private static final Pattern END = Pattern.compile("[0-9a-f]{32}@[0-9]{10}(\\.[1-9][0-9]?)?");
+  private static final Pattern CUTS_GONE = Pattern.compile("gone-([0-9]{10})-([0-9]{10})");
   private static final Pattern SHARD_MAP = Pattern.compile("map-([0-9]{10})-([0-9]{4})");
 
   /** So many places an end, or a revocation, may have had to pass over. */
@@ -154,6 +155,48 @@ public record StoreLayout(Name root) {
   /** Whether something in {@link #revocations} is one. */
   public static boolean isRevocation(String name) {
     return END.matcher(name).matches();
+  }
+
+  /** Numbered instants (rule H11). Made with the first one. */
+  public Name cuts() {
+    return root.resolve("cuts");
+  }
+
+  /**
+   * The cut of a number.
+   *
+   * @throws IllegalArgumentException if none has that number
+   */
+  public Name cut(long number) {
+    return cuts().resolve(Numbered.name(number));
+  }
+
+  /** That the cuts of these numbers are gone, both inclusive. */
+  public record CutsGone(long first, long last) {
+    /** Whether a number is among them. */
+    public boolean has(long number) {
+      return first <= number && number <= last;
+    }
+
+    /** Whether all of others are among them. */
+    public boolean covers(CutsGone other) {
+      return has(other.first) && has(other.last);
+    }
+  }
+
+  /** Where that is said of cuts. */
+  public Name cutsGone(CutsGone gone) {
+    return cuts().resolve("gone-" + Numbered.name(gone.first) + "-" + Numbered.name(gone.last));
+  }
+
+  /** The cuts that such a name says are gone; empty for others. */
+  public static Optional<CutsGone> cutsGone(String name) {
+    Matcher parts = CUTS_GONE.matcher(name);
+    if (!parts.matches()) {
+      return Optional.empty();
+    }
+    var gone = new CutsGone(Long.parseLong(parts.group(1)), Long.parseLong(parts.group(2)));
+    return gone.first < 1 || gone.last < gone.first ? Optional.empty() : Optional.of(gone);
   }
 
   /** Where the filesystem's clock is read. */

@@ -2,6 +2,7 @@ package dev.cinch.cli.base;
 
 import dev.cinch.backup.BackupRefusedException;
 import dev.cinch.bag.NotAStoreException;
+import dev.cinch.bag.NothingSettledException;
 import dev.cinch.bag.SessionRefusedException;
 import dev.cinch.bag.StoreExistsException;
 import dev.cinch.bag.close.OpinionNeededException;
@@ -69,6 +70,7 @@ public record Failure(int code, String line) {
         || t instanceof OpinionNeededException
         || t instanceof ClockException
         || t instanceof SessionRefusedException
+        || t instanceof NothingSettledException
         || t instanceof MessageRefusedException
         || t instanceof LeaseRefusedException
         || (t.getCause() instanceof LeaseRefusedException refused

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.regex.PatternSyntaxException;
 import picocli.CommandLine.Option;
 
@@ -52,6 +53,37 @@ public final class LogChoice {
   /** Whether one log was named, which may be read in all ways. */
   public boolean isOne() {
     return !all && names.stream().distinct().count() == 1 && !names.get(0).pattern();
+  }
+
+  /** Whether any were named, or all. */
+  public boolean isGiven() {
+    return all || !names.isEmpty();
+  }
+
+  /**
+   * Those of some that were named, or all of them if none was.
+   *
+   * @param whose of what they are all, for the message
+   */
+  public List<LogName> among(List<LogName> these, String whose) {
+    var found = new TreeSet<LogName>(names.isEmpty() ? these : List.of());
+    for (Chosen name : names) {
+      List<LogName> same =
+          these.stream()
+              .filter(
+                  name.pattern()
+                      ? log -> Chosen.matcher(name.text()).matches(Path.of(log.value()))
+                      : log -> log.value().equals(name.text()))
+              .toList();
+      if (same.isEmpty()) {
+        throw new Misuse("%s has no log \"%s\"".formatted(whose, name.text()));
+      }
+      found.addAll(same);
+    }
+    if (found.isEmpty()) {
+      throw new Misuse(whose + " has no logs: its number is taken, and no more");
+    }
+    return List.copyOf(found);
   }
 
   /** Refuses a command line that names none. */

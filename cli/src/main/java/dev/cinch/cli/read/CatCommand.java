@@ -42,7 +42,8 @@ import picocli.CommandLine.Option;
       "  cinch cat --log jobs --from -1h",
       "  cinch cat --log jobs --tail 10 --follow --json",
       "  cinch cat --log jobs --lease jobs/42 --last-lease --live",
-      "  cinch cat --log 'jobs-*' --log payments --format csv"
+      "  cinch cat --log 'jobs-*' --log payments --format csv",
+      "  cinch cat --cut 12"
     })
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 public final class CatCommand implements Callable<Integer> {
@@ -74,6 +75,9 @@ public final class CatCommand implements Callable<Integer> {
       description = "Only the last so many messages; with --follow these first.")
   @Nullable Integer tail;
 
+  @Option(names = "--cut", paramLabel = "N", description = CutReading.HELP)
+  @Nullable String cut;
+
   @Mixin LeaseChoice lease;
   @Mixin PrintOptions printing;
 
@@ -82,6 +86,9 @@ public final class CatCommand implements Callable<Integer> {
       description =
           "With --json: a last line, of type end, with the exit code. Output without it is cut.")
   boolean endMark;
+
+  /** Nothing from this time on is printed. */
+  private long end;
 
   private LeaseChoice.Chosen chosen = LeaseChoice.Chosen.ALL;
 
@@ -97,7 +104,10 @@ public final class CatCommand implements Callable<Integer> {
       throw new Misuse("--tail is not negative");
     }
     lease.check(tail != null);
-    logs.check(lease.name != null);
+    if (cut != null) {
+      CutReading.check(range, live || follow || lease.last, ", --live, --follow and --last-lease");
+    }
+    logs.check(lease.name != null || cut != null);
     if (!logs.isOne() && (live || tail != null)) {
       throw new Misuse("--live and --tail are for one log, whose whole name --log has");
     }
@@ -105,13 +115,19 @@ public final class CatCommand implements Callable<Integer> {
       throw new Misuse("--end-mark is for --json");
     }
     Store opened = store.open();
-    List<Log> all = logs.open(opened);
+    @Nullable CutReading of = cut == null ? null : CutReading.of(opened, cut);
+    List<Log> all = of == null ? logs.open(opened) : of.open(logs, range.start());
+    end = of == null ? range.end() : of.time();
     chosen = lease.chosen(opened);
     var ignored = new IgnoredMessages(io, NAME);
     if (follow || !logs.isOne()) {
       tellOfOld(all);
     }
     Log last = read(opened, all, ignored);
+    if (of != null) {
+      List<Log> unused = of.open(logs, range.start()); // or some of it expired meanwhile
+      return ended(ignored.end(), expired(last));
+    }
     if (!follow && logs.isOne()) {
       tellOfOld(all); // also of what expired meanwhile
     }
@@ -122,8 +138,12 @@ public final class CatCommand implements Callable<Integer> {
         NothingThere.tell(io, NAME, all, last, range);
       }
     }
-    long expired = endMark && logs.isOne() ? last.reader().expired() : Long.MIN_VALUE;
-    return ended(ignored.end(), range.start() < expired ? expired : Long.MIN_VALUE);
+    return ended(ignored.end(), expired(last));
+  }
+
+  private long expired(Log log) throws IOException {
+    long expired = endMark && logs.isOne() ? log.reader().expired() : Long.MIN_VALUE;
+    return range.start() < expired ? expired : Long.MIN_VALUE;
   }
 
   private void tellOfOld(List<Log> all) throws IOException {
@@ -158,7 +178,7 @@ public final class CatCommand implements Callable<Integer> {
       throws IOException, InterruptedException {
     var progress = new Progress(io);
     try (Output out = io.output();
-        var messages = new Following(all, start(), range.end(), live, ignored)) {
+        var messages = new Following(all, start(), end, live, ignored)) {
       out.ifClosed(ExitCode.GOOD);
       MessageSink sink = watched(progress, printing.sink(out, messages::log, !logs.isOne()));
       if (tail != null) {

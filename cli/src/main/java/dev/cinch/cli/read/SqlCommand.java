@@ -56,11 +56,21 @@ public final class SqlCommand implements Callable<Integer> {
 
   private final Io io;
 
+  /** Asked when a statement was run, whether what it read is still there. */
+  private Instant instant = () -> {};
+
+  private interface Instant {
+    void check() throws IOException;
+  }
+
   @Parameters(arity = "0..1", paramLabel = "STATEMENT", description = "What to run.")
   @Nullable String text;
 
   @Mixin StoreOptions store;
   @Mixin TimeRange range;
+
+  @Option(names = "--cut", paramLabel = "N", description = CutReading.HELP)
+  @Nullable String cut;
 
   @Option(names = "--live", description = "Also what is not settled yet.")
   boolean live;
@@ -102,16 +112,22 @@ public final class SqlCommand implements Callable<Integer> {
     if (memory < 64) {
       throw new Misuse("--memory is 64 at least");
     }
+    if (cut != null) {
+      CutReading.check(range, live, " and --live");
+    }
     SqlEngine engine = engine();
     Store opened = store.open();
-    List<LogName> logs = opened.permittedLogs();
+    @Nullable CutReading of = cut == null ? null : CutReading.of(opened, cut);
+    List<LogName> logs = of == null ? opened.permittedLogs() : of.readable(range.start(), io, NAME);
+    long end = of == null ? range.end() : of.time();
+    instant = of == null ? () -> {} : () -> of.check(logs, range.start());
     var ignored = new IgnoredMessages(io, NAME);
     var source =
         new Source(
             opened,
             logs,
             range.start(),
-            range.end(),
+            end,
             Long.MAX_VALUE,
             live,
             store.store.isDirectory(),
@@ -188,6 +204,7 @@ public final class SqlCommand implements Callable<Integer> {
         new SqlPrinter(out, answer).print(json, csv);
       }
     }
+    instant.check();
   }
 
   /** The time goes into what comes before the first row. */

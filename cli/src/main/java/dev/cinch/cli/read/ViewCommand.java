@@ -152,6 +152,9 @@ public final class ViewCommand {
 
     @Mixin TimeRange range;
 
+    @Option(names = "--cut", paramLabel = "N", description = CutReading.HELP)
+    @Nullable String cut;
+
     @Mixin PrintOptions printing;
 
     Cat(Io io) {
@@ -161,12 +164,22 @@ public final class ViewCommand {
     @Override
     public Integer call() throws IOException {
       range.check();
-      Log opened = store.open().log(log);
+      if (cut != null) {
+        CutReading.check(range, false, "");
+      }
+      Store in = store.open();
+      @Nullable CutReading of = cut == null ? null : CutReading.of(in, cut);
+      Log opened = of == null ? in.log(log) : of.open(log, range.start());
+      long end = of == null ? range.end() : of.time();
       var ignored = new IgnoredMessages(io, "cinch view cat");
       try (Output out = io.output()) {
         out.ifClosed(ExitCode.GOOD);
         MessageSink sink = ignored.watched(printing.sink(out, () -> log, false));
-        opened.reader().settled(range.start(), range.end(), sink, ignored);
+        opened.reader().settled(range.start(), end, sink, ignored);
+      }
+      if (of != null) {
+        Log unused = of.open(log, range.start()); // or some of it expired meanwhile
+        return ignored.end();
       }
       if (ignored.none()) {
         NothingThere.tell(io, "cinch view cat", opened, range, false);

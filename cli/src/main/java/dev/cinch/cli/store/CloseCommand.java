@@ -2,6 +2,7 @@ package dev.cinch.cli.store;
 
 import dev.cinch.backup.RestoredLog;
 import dev.cinch.bag.Closer;
+import dev.cinch.bag.Cuts;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.close.OpinionNeededException;
@@ -132,6 +133,7 @@ public final class CloseCommand implements Callable<Integer> {
       var closer = new Closer(opened, named, client == null ? operator : client::now, told);
       if (restored) {
         told.mended = mend(opened, told, out);
+        new Cuts(opened).removeAhead(path -> io.say(NAME, "took out the cut " + path));
         closer.settleRestored();
       }
       OptionalLong to = through == null ? OptionalLong.empty() : OptionalLong.of(through.nanos());

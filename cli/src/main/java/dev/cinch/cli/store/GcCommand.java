@@ -1,5 +1,6 @@
 package dev.cinch.cli.store;
 
+import dev.cinch.bag.Cuts;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
@@ -87,6 +88,7 @@ public final class GcCommand implements Callable<Integer> {
       int code = logs.each(opened, out, this::tell, log -> retire(log, out));
       if (logs.log == null) {
         code = ExitCode.worse(code, removed(opened, out));
+        cuts(opened, out);
       }
       if (io.terminal() && code == ExitCode.GOOD && out.isUnused()) {
         io.say(
@@ -136,6 +138,14 @@ public final class GcCommand implements Callable<Integer> {
       }
     }
     return code;
+  }
+
+  private void cuts(Store opened, Output out) throws IOException {
+    List<Name> names = new ArrayList<>();
+    new Cuts(opened).removeUnreadable(!deletions.dryRun, names::add);
+    if (deletions.dryRun) {
+      deletions.names(out, names);
+    }
   }
 
   private void retire(Log log, Output out) throws IOException {

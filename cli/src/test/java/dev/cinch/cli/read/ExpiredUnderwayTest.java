@@ -117,6 +117,28 @@ class ExpiredUnderwayTest {
     assertEquals("", whole.err());
   }
 
+  /** Of a cut all that it had is given, or that is told: also where nothing was printed before. */
+  @Test
+  void whoReadsACutIsToldBehindIt() throws Exception {
+    for (int i = 0; i < 3; i++) {
+      cinch.settled("few", "m-" + i + "\n", Duration.ofMinutes(50 - 10 * i));
+      cinch.run("view", "build", "--wait=0s", "--log=few").ended(0);
+    }
+    cinch.run("gc", "--retention=0s").ended(0);
+    cinch.run("cut", "--log=few").ended(0);
+    for (String words : List.of("cat --cut=1", "view cat --cut=1 --log=few")) {
+      Path store = temp.resolve("store");
+      Path kept = temp.resolve("kept-" + words.hashCode());
+      copy(store, kept);
+      cinch.onOutput(() -> other.run("expire", "--log=few", "--keep=35m").ended(0));
+      Cinch.Ran ran = cinch.run(words.split(" ")).ended(ExitCode.UNAVAILABLE);
+      String told = ": cut 1 can't be read as it was taken: of log \"few\" messages expired since";
+      assertTrue(ran.err().contains(told), words + ran.err());
+      put(kept, store);
+      assertEquals("m-0\nm-1\nm-2\n", cinch.run(words.split(" ")).ended(0).out());
+    }
+  }
+
   private static void copy(Path from, Path to) throws Exception {
     run("cp", "-a", from.toString(), to.toString());
   }
