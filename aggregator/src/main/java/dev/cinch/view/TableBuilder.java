@@ -168,7 +168,7 @@ public final class TableBuilder {
   /** Writes the next file; empty if there is no message for it. */
   private Optional<Part> write(long version, List<TableColumn> columns, long from)
       throws IOException {
-    Path local = Files.createTempFile(settings.scratch(), "cinch-table-", ".parquet");
+    Path local = Files.createTempFile(settings.scratch(), "cinch-table-", null);
     var source =
         new Source(
             store,
@@ -179,7 +179,7 @@ public final class TableBuilder {
             false,
             false,
             settings.objection());
-    var limits = new Limits(settings.memory(), settings.scratch().resolve("spill"), local);
+    var limits = new Limits(settings.memory(), settings.scratch(), local);
     try (Session session = settings.engine().open(source, limits)) {
       writing = session;
       run(session, copy(columns, local));

@@ -54,7 +54,7 @@ public record StoreCut(
     document.put("store", store.toString()).put("number", number);
     document.put("id", id.toString()).put("time", time);
     document.put("taken", taken).put("by", by);
-    ArrayNode all = document.putArray("logs");
+    ArrayNode all = document.putArray("of");
     for (Part part : logs) {
       ObjectNode one = all.addObject().put("name", part.name.value());
       one.put("log", part.log.toString()).put("record", part.record);
@@ -71,7 +71,7 @@ public record StoreCut(
       throws DamagedException {
     Fields in = Envelope.decode(TYPE, bytes, path);
     var logs = new ArrayList<Part>();
-    for (Fields one : in.objects("logs")) {
+    for (Fields one : in.objects("of")) {
       Part part = part(one, path);
       if (!logs.isEmpty() && logs.get(logs.size() - 1).name.compareTo(part.name) >= 0) {
         throw new DamagedException(path, 0, "ascending names of logs", part.name + " behind them");

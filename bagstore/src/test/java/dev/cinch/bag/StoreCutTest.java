@@ -54,7 +54,7 @@ class StoreCutTest {
   }
 
   private static ObjectNode log(ObjectNode cut, int index) {
-    return (ObjectNode) cut.get("logs").get(index);
+    return (ObjectNode) cut.get("of").get(index);
   }
 
   @Test

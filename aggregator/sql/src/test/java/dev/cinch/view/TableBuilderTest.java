@@ -9,7 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Rig;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.format.DamagedException;
+import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.fs.ClockedFs;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
@@ -21,6 +23,7 @@ import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.sql.DuckDbEngine;
 import dev.cinch.view.SqlEngine.Limits;
 import dev.cinch.view.SqlEngine.Source;
@@ -29,6 +32,7 @@ import dev.cinch.view.TableBuilder.Settings;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -238,6 +242,22 @@ class TableBuilderTest {
     old.retainAll(rig.disk.view(Rig.ALICE).list(table));
     assertEquals(Set.of(), old);
     check(rig);
+  }
+
+  @Test
+  void aRemovedLogsTableGoesWithItsOtherFiles() throws Exception {
+    Rig rig = Rig.memory(7);
+    write(rig, 3);
+    assertEquals(3, run(builder(rig)).messages());
+    Log log = open(rig);
+    HorizonChain.Link last = log.horizon().end();
+    Removal removal = new RemovedLogs(log.context().store()).bury(log.context());
+    rig.time.advanceMs(Duration.ofDays(2).toMillis());
+    Store store = Store.open(rig.root, rig.environment(rig.disk.view(Rig.ALICE), rig.time));
+    assertTrue(
+        new RemovedLogFiles(store).delete(Rig.JOBS, true, path -> {}) > 2, removal + " " + last);
+    Path table = log.context().layout().table().path();
+    assertThrows(NoSuchFileException.class, () -> rig.disk.view(Rig.ALICE).list(table));
   }
 
   @Test
