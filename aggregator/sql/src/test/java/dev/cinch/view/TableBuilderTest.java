@@ -24,6 +24,7 @@ import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.store.RemovedLogs;
+import dev.cinch.lease.Share;
 import dev.cinch.sql.DuckDbEngine;
 import dev.cinch.view.SqlEngine.Limits;
 import dev.cinch.view.SqlEngine.Source;
@@ -41,6 +42,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -157,6 +159,7 @@ class TableBuilderTest {
    * it.
    */
   @Test
+  @Tag("share")
   void whateverHappensBetweenAnyTwoOperations() throws Exception {
     Rig counted = Rig.memory(2);
     write(counted, 6);
@@ -165,7 +168,7 @@ class TableBuilderTest {
     List<FaultyFs.Op> table = counting.trace().stream().filter(TableBuilderTest::ofTable).toList();
     int operations = table.size();
     assertTrue(operations > 30, "" + table);
-    for (int k = 0; k < operations; k++) {
+    for (int k = Share.first(5); k < operations; k += Share.step(5)) {
       Rig rig = Rig.memory(2);
       write(rig, 6);
       var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
@@ -183,7 +186,7 @@ class TableBuilderTest {
       check(rig);
       assertNothingIsLeft(rig);
     }
-    for (int k = 1; k <= operations; k++) {
+    for (int k = 1 + Share.first(5); k <= operations; k += Share.step(5)) {
       Rig rig = Rig.memory(2);
       write(rig, 6);
       var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
