@@ -62,6 +62,21 @@ class CacheRulesTest {
     ledger.append(alice().writer(Durability.SYNC), text);
   }
 
+  /** A "no" by name could outlast the closing: whose listing is certain does not ask. */
+  @Test
+  void n3_aLiveReadAsksForNoLockThatAListingLacks() throws Exception {
+    append("one");
+    var traced = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log reader = rig.open(traced);
+    assertEquals(List.of("one"), Ledger.live(reader));
+    List<FaultyFs.Op> asked =
+        traced.trace().stream().filter(op -> op.path().endsWith("lock")).toList();
+    assertEquals(List.of(), asked);
+    rig.settle(alice());
+    assertEquals(List.of("one"), Ledger.live(reader));
+    assertTrue(traced.trace().stream().anyMatch(op -> op.path().endsWith("lock")));
+  }
+
   @Test
   void h3_aLiveReadFindsWhatAStaleListingHides() throws Exception {
     Log reader = rig.open(new StaleListFs(rig.disk.view(Rig.BOB)));
