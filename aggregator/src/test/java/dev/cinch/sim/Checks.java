@@ -1,5 +1,7 @@
 package dev.cinch.sim;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.cinch.bag.Cuts;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.NoSuchCutException;
@@ -206,7 +208,7 @@ final class Checks {
     for (Map.Entry<List<Long>, History.View> e : history.cutViews.entrySet()) {
       long number = e.getKey().get(0);
       History.View then = e.getValue();
-      StoreCut given = history.cuts.get(number);
+      StoreCut given = requireNonNull(history.cuts.get(number));
       StoreCut.Part part =
           given.logs().stream()
               .filter(p -> p.name().equals(Workbench.log(then.log())))

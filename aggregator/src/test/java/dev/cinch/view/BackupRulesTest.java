@@ -380,7 +380,7 @@ class BackupRulesTest {
       try {
         unused = Restoration.restore(COPY, here(rig, fs(rig)));
       } catch (BackupRefusedException e) {
-        assertTrue(e.getMessage().contains("is no backup"), e.getMessage()); // it was done
+        assertTrue(("" + e.getMessage()).contains("is no backup"), e.getMessage()); // it was done
       }
       assertEquals(before, Lines.settled(open(rig, COPY)));
       assertEquals(List.of(), damage(rig, COPY));

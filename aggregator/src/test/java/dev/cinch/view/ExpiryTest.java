@@ -335,13 +335,15 @@ class ExpiryTest {
                     && op.path().equals(slow.context().layout().segment(1).path());
             if (first && ++opened[0] == at) {
               Log others = open(rig);
-              new Aggregator(others, new Aggregator.Limits(1, Long.MAX_VALUE)).run();
+              Aggregator.Result unused =
+                  new Aggregator(others, new Aggregator.Limits(1, Long.MAX_VALUE)).run();
               rig.time.advanceMs(7_200_000);
               new Retention(others, HOUR).run();
               assertTrue(expire(others).segments() > 0);
             }
           });
-      new Aggregator(slow, new Aggregator.Limits(1, Long.MAX_VALUE)).run();
+      Aggregator.Result unused =
+          new Aggregator(slow, new Aggregator.Limits(1, Long.MAX_VALUE)).run();
       more = opened[0] >= at;
       assertEquals(List.of(), verify(rig));
     }

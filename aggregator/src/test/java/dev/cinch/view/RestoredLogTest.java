@@ -81,7 +81,10 @@ class RestoredLogTest {
   private static void happens(Rig rig, Random random) throws Exception {
     switch (random.nextInt(4)) {
       case 0 -> Lines.write(rig, 4, 5);
-      case 1 -> new Aggregator(open(rig, rig.root), new Aggregator.Limits(1, Long.MAX_VALUE)).run();
+      case 1 -> {
+        Aggregator.Result unused =
+            new Aggregator(open(rig, rig.root), new Aggregator.Limits(1, Long.MAX_VALUE)).run();
+      }
       case 2 -> {
         try (LogWriter writer = open(rig, rig.root).writer(Durability.SYNC)) {
           Receipt unused = writer.append("open".getBytes(StandardCharsets.UTF_8));

@@ -159,7 +159,8 @@ class UnderwayTest {
       @Override
       void on(Rig rig, StoreFs fs, List<String> all) throws Exception {
         Log log = rig.open(fs);
-        new Aggregator(log, new Aggregator.Limits(1, Long.MAX_VALUE)).run();
+        Aggregator.Result unused =
+            new Aggregator(log, new Aggregator.Limits(1, Long.MAX_VALUE)).run();
         new Retention(log, HOUR).run();
         new Expiry(log, HOUR).run(path -> {});
       }

@@ -19,6 +19,7 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -58,7 +59,8 @@ public final class ServedCell implements AutoCloseable {
       obstacles.add(obstacle);
       LeaseServer server =
           LeaseServer.builder(service, service::info)
-              .health(() -> new Health(OptionalLong.of(1), "", obstacle.get()))
+              .health(
+                  () -> new Health(OptionalLong.of(1), "", Objects.requireNonNull(obstacle.get())))
               .port(0)
               .cell(document::get)
               .start();

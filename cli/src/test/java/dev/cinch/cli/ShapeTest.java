@@ -16,6 +16,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -274,7 +275,9 @@ class ShapeTest {
     Pattern again = Pattern.compile("catch [(](?!InterruptedException )|[.]again[(][)]");
     var found = new ArrayList<String>();
     for (String file : files("(?!bag/|view/|backup/).*", text -> true)) {
-      String text = code.get(file).replaceAll("\"(\\\\.|[^\"\\\\\n])*\"|'\\\\?.'", "");
+      String text =
+          Objects.requireNonNull(code.get(file))
+              .replaceAll("\"(\\\\.|[^\"\\\\\n])*\"|'\\\\?.'", "");
       var loops = Pattern.compile("(while \\(true\\)|for \\(;;\\)|do) [{]").matcher(text);
       while (loops.find()) {
         int end = loops.end();

@@ -29,6 +29,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -88,9 +89,8 @@ class LogTableTest {
     return rows;
   }
 
-  private static @Nullable Object one(SqlEngine.Session session, String statement)
-      throws IOException {
-    return rows(session, statement).get(0).get(0);
+  private static Object one(SqlEngine.Session session, String statement) throws IOException {
+    return Objects.requireNonNull(rows(session, statement).get(0).get(0));
   }
 
   /** One whose wall clock stands still while both machines write. */

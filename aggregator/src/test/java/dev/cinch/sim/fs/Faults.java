@@ -3,6 +3,7 @@ package dev.cinch.sim.fs;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -89,10 +90,11 @@ public final class Faults {
    */
   boolean isFull(Path path, long now) {
     if (!stopped && has(FaultKind.FULL) && strike(FaultKind.FULL)) {
-      full = path;
-      for (int up = rng.below(6); up > 0 && full.getNameCount() > 1; up--) {
-        full = full.getParent();
+      Path above = path;
+      for (int up = rng.below(6); up > 0 && above.getNameCount() > 1; up--) {
+        above = Objects.requireNonNull(above.getParent());
       }
+      full = above;
       fullUntil = now + rng.spread(1_000_000, LONGEST_FULL_NANOS);
     }
     return !stopped && full != null && now < fullUntil && path.startsWith(full);

@@ -111,7 +111,7 @@ final class LocalZoneTest {
       })
   void whatIsNoZoneThatIsSurelyReadAlikeIsRefused(String tz) {
     var times = new TimeText(() -> Instant.EPOCH, () -> LocalZone.of(tz));
-    String told = assertThrows(Misuse.class, () -> times.parse("14:00")).getMessage();
+    String told = "" + assertThrows(Misuse.class, () -> times.parse("14:00")).getMessage();
     assertTrue(told.startsWith("the time zone \"") && told.contains("in TZ is none that"), told);
     assertEquals(1, told.lines().count(), told);
     assertEquals(0, times.parse("1970-01-01T00:00Z").nanos(), "this one needs no zone");

@@ -63,6 +63,7 @@ class DoctorOfAnotherUserTest {
     return name.equals("barred") ? "---------" : READ_ONLY;
   }
 
+  @SuppressWarnings("NullAway") // a path below another has one above
   private static Path restricted(Path store, String name) {
     return switch (name) {
       case "logs" -> store.resolve("logs");

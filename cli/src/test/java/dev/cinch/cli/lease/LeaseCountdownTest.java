@@ -146,7 +146,7 @@ class LeaseCountdownTest {
                 throw new LeaseUnavailableException("away", null);
               }
               Object answer = call.by(memory);
-              return handTo.isEmpty() ? answer : asked(answer);
+              return handTo.isEmpty() ? answer : asked(Objects.requireNonNull(answer));
             });
     return started;
   }

@@ -88,6 +88,6 @@ final class StoreTellingTest {
     Files.delete(store.resolve("store.json"));
     var gone = new StatusSource(store, SystemTime.INSTANCE, nobody, false);
     IOException e = Assertions.assertThrows(IOException.class, gone::call);
-    assertTrue(e.getMessage().contains("is not a Cinch store"), e::getMessage);
+    assertTrue(("" + e.getMessage()).contains("is not a Cinch store"), e::getMessage);
   }
 }

@@ -209,6 +209,7 @@ class CinchAppenderTest {
       var encoder =
           new PatternLayoutEncoder() {
             @Override
+            @SuppressWarnings("NullAway") // as encoders may
             public byte[] encode(ILoggingEvent event) {
               return event.getMessage().equals("none") ? null : super.encode(event);
             }
