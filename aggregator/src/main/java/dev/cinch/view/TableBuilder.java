@@ -51,7 +51,6 @@ public final class TableBuilder {
   private static final int COPIED = 1 << 20;
 
   private final Store store;
-  private final Log opened;
   private final LogContext log;
   private final LogLayout layout;
   private final Storage storage;
@@ -92,7 +91,6 @@ public final class TableBuilder {
 
   public TableBuilder(Store store, Log log, Settings settings) {
     this.store = store;
-    this.opened = log;
     this.log = log.context();
     this.layout = this.log.layout();
     this.storage = this.log.storage();
@@ -179,7 +177,9 @@ public final class TableBuilder {
             false,
             false,
             settings.objection());
-    var limits = new Limits(settings.memory(), settings.scratch(), local);
+    // A directory of its own: DuckDB's names in it are the same in each process.
+    Path spill = Path.of(local + "-spill");
+    var limits = new Limits(settings.memory(), spill, local);
     try (Session session = settings.engine().open(source, limits)) {
       writing = session;
       run(session, copy(columns, local));

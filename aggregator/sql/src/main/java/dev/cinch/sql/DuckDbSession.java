@@ -47,6 +47,10 @@ final class DuckDbSession implements Session {
   private final Source source;
   private final Connection connection;
   private final List<LogTable> tables = new ArrayList<>();
+
+  /** Those whose view has a table in it while a statement runs. */
+  private final List<LogTable> tabled = new ArrayList<>();
+
   private Reading reading;
   private volatile @Nullable Statement running;
   private volatile boolean cancelled;
@@ -131,6 +135,7 @@ final class DuckDbSession implements Session {
         TableFiles table = files.get();
         long expired = reading.opened(log.log()).reader().expired();
         long to = Math.min(reading.through(), table.through());
+        tabled.add(log);
         define(log.log(), log.view(table, Math.max(source.from(), expired), to));
         reading.tabled(log.log(), table.through());
       }
@@ -163,6 +168,9 @@ final class DuckDbSession implements Session {
       if (prepared != null) {
         prepared.close();
       }
+      for (LogTable log : tabled) {
+        define(log.log(), log.view()); // what the table had was for this statement alone
+      }
       connection.commit();
     } catch (SQLException e) {
       try {
@@ -171,6 +179,7 @@ final class DuckDbSession implements Session {
         e.addSuppressed(more);
       }
     }
+    tabled.clear();
   }
 
   /** What a failure of DuckDB means: what it read may have failed, or have been given up. */
