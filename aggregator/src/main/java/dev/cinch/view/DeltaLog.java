@@ -7,8 +7,8 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.TableLayout;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.Id;
@@ -16,9 +16,11 @@ import dev.cinch.lease.IsoTime;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -34,11 +36,11 @@ final class DeltaLog {
   private static final long NANOS_PER_MS = 1_000_000;
 
   private final LogContext log;
-  private final LogLayout layout;
+  private final TableLayout layout;
 
-  DeltaLog(LogContext log) {
+  DeltaLog(LogContext log, TableLayout table) {
     this.log = log;
-    this.layout = log.layout();
+    this.layout = table;
   }
 
   /**
@@ -60,14 +62,24 @@ final class DeltaLog {
    *     nothing
    * @param files that the table has, by their names
    * @param removed files that it had, and when they were removed, milliseconds since the Unix epoch
-   * @param columns that were asked for when the table was made
+   * @param shape that was asked for when the table was made
    */
   record State(
       long version,
       long through,
       Map<String, File> files,
       Map<String, Long> removed,
-      List<TableColumn> columns) {}
+      TableShape shape) {
+    State {
+      files = Collections.unmodifiableMap(new LinkedHashMap<>(files));
+      removed = Collections.unmodifiableMap(new LinkedHashMap<>(removed));
+    }
+
+    /** Whether there is a table. */
+    boolean isThere() {
+      return version >= 0;
+    }
+  }
 
   /**
    * Reads all commits.
@@ -77,12 +89,12 @@ final class DeltaLog {
   State read() throws IOException {
     var versions = new TreeSet<Long>();
     for (String name : log.storage().listIfThere(layout.commits(), Freshness.PERMITTED)) {
-      LogLayout.commitVersion(name).ifPresent(versions::add);
+      TableLayout.commitVersion(name).ifPresent(versions::add);
     }
     long through = Long.MIN_VALUE;
     var files = new LinkedHashMap<String, File>();
     var removed = new LinkedHashMap<String, Long>();
-    List<TableColumn> columns = List.of();
+    var shape = new TableShape(List.of(), null);
     long next = 0;
     for (long version : versions) {
       if (version != next) {
@@ -90,7 +102,8 @@ final class DeltaLog {
             layout.commit(next),
             0,
             "commit %d, which others follow".formatted(next),
-            "no file: it is missing; restore it, or remove the directory table and build it anew");
+            "no file: it is missing; restore it, or remove the directory %s and build it anew"
+                .formatted(layout.root().last()));
       }
       next++;
       Name at = layout.commit(version);
@@ -107,11 +120,19 @@ final class DeltaLog {
         } else if (txn.path("appId").asText().equals(application())) {
           through = txn.path("version").asLong();
         } else if (action.has("metaData")) {
-          columns = TableColumn.ofMetadata(action.get("metaData"));
+          shape = shape(action.get("metaData"), at);
         }
       }
     }
-    return new State(next - 1, through, files, removed, columns);
+    return new State(next - 1, through, files, removed, shape);
+  }
+
+  private static TableShape shape(JsonNode metadata, Name at) throws DamagedException {
+    try {
+      return TableShape.of(metadata);
+    } catch (IllegalArgumentException e) {
+      throw new DamagedException(at, 0, "settings of Cinch", "" + e.getMessage());
+    }
   }
 
   private List<JsonNode> actions(Name at) throws IOException {
@@ -157,16 +178,16 @@ final class DeltaLog {
    *
    * @param add null: none
    * @param through the time through which the table has the log from then on
-   * @return whether that commit is there now, and no other one in its place
+   * @return what the commits say then; empty if another one stands in its place
    */
-  boolean commit(
-      State before, List<TableColumn> columns, @Nullable File add, List<File> remove, long through)
+  Optional<State> commit(
+      State before, TableShape shape, @Nullable File add, List<File> remove, long through)
       throws IOException {
     long version = before.version() + 1;
     long now = Math.floorDiv(log.store().now(), NANOS_PER_MS);
     String maker = Id.random(log.store().random()).toString();
     ObjectNode info = JsonNodeFactory.instance.objectNode();
-    info.put("timestamp", now).put("operation", remove.isEmpty() ? "WRITE" : "DELETE");
+    info.put("timestamp", now).put("operation", add == null ? "DELETE" : "WRITE");
     info.putObject("operationParameters").put("maker", maker);
     info.put("isBlindAppend", remove.isEmpty()).put("engineInfo", "Cinch");
     var written = new ArrayList<ObjectNode>(List.of(wrapped("commitInfo", info)));
@@ -178,7 +199,7 @@ final class DeltaLog {
                   .objectNode()
                   .put("minReaderVersion", 1)
                   .put("minWriterVersion", 2)));
-      written.add(wrapped("metaData", TableColumn.metadata(columns, log.id(), now)));
+      written.add(wrapped("metaData", shape.metadata(log.id(), now)));
     }
     ObjectNode txn = JsonNodeFactory.instance.objectNode();
     txn.put("appId", application()).put("version", through).put("lastUpdated", now);
@@ -197,18 +218,26 @@ final class DeltaLog {
     written.forEach(line -> text.append(line).append('\n'));
     byte[] bytes = text.toString().getBytes(StandardCharsets.UTF_8);
     Name name = layout.commit(version);
-    if (log.publish(name, bytes)) {
-      return true;
+    if (!log.publish(name, bytes) && !isBy(maker, name)) {
+      return Optional.empty();
     }
-    // The answer may have been lost: what is there is the truth.
-    return actions(name).stream()
-        .anyMatch(
-            a ->
-                a.path("commitInfo")
-                    .path("operationParameters")
-                    .path("maker")
-                    .asText()
-                    .equals(maker));
+    var files = new LinkedHashMap<>(before.files());
+    var removed = new LinkedHashMap<>(before.removed());
+    for (File file : remove) {
+      files.remove(file.name());
+      removed.put(file.name(), now);
+    }
+    if (add != null) {
+      files.put(add.name(), add);
+    }
+    return Optional.of(new State(version, through, files, removed, shape));
+  }
+
+  /** The answer may have been lost: what is there is the truth. */
+  private boolean isBy(String maker, Name commit) throws IOException {
+    return actions(commit).stream()
+        .map(a -> a.path("commitInfo").path("operationParameters").path("maker").asText())
+        .anyMatch(maker::equals);
   }
 
   private static ObjectNode wrapped(String name, ObjectNode content) {

@@ -153,6 +153,7 @@ public final class Expiry {
         // Somebody else may have linked it a moment ago: it must last before anything goes.
         storage.secure(log.layout().checkpoints());
         log.requireSame();
+        Tables.expire(log, floor.to());
       }
       gone.delete(floor, really);
     }

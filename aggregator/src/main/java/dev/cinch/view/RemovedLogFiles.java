@@ -8,6 +8,7 @@ import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Numbered;
 import dev.cinch.bag.model.OwnPaths;
 import dev.cinch.bag.model.SealName;
+import dev.cinch.bag.model.TableLayout;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.RemovedLogs;
@@ -78,10 +79,12 @@ public final class RemovedLogFiles {
       }
       sweep.directory(eras);
     }
-    sweep.files(log.commits());
-    sweep.directory(log.commits());
-    sweep.files(log.table());
-    sweep.directory(log.table());
+    for (TableLayout table : log.tables()) {
+      sweep.files(table.commits());
+      sweep.directory(table.commits());
+      sweep.files(table.root());
+      sweep.directory(table.root());
+    }
     sweep.files(log.segments());
     sweep.files(log.checkpoints());
     for (String group : list(log.records())) {

@@ -16,6 +16,7 @@ import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Numbered;
+import dev.cinch.bag.model.TableLayout;
 import dev.cinch.bag.read.SegmentFeed;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.storage.Freshness;
@@ -77,8 +78,9 @@ public final class Retention {
    * @param publishes whether there is a new checkpoint
    * @param buckets directories
    * @param records files of the horizon
-   * @param stale files that nobody needs: those that crashes left in {@code segments} and {@code
-   *     checkpoints}, and checkpoints that have been behind another for a day
+   * @param stale files that nobody needs: those that crashes left in {@code segments}, {@code
+   *     checkpoints} and tables, checkpoints that have been behind another for a day, and what a
+   *     table has had no more for a week
    */
   public record Plan(
       Optional<ChainPlace> line, boolean publishes, long buckets, long records, long stale) {}
@@ -290,8 +292,12 @@ public final class Retention {
     var stale = new ArrayList<Name>();
     var checkpoints = new TreeMap<Long, Name>(Comparator.reverseOrder());
     LogLayout layout = log.layout();
-    for (Name directory :
-        List.of(layout.segments(), layout.checkpoints(), layout.table(), layout.commits())) {
+    stale.addAll(Tables.stale(log));
+    var directories = new ArrayList<>(List.of(layout.segments(), layout.checkpoints()));
+    for (TableLayout table : layout.tables()) {
+      directories.addAll(List.of(table.root(), table.commits()));
+    }
+    for (Name directory : directories) {
       for (String name : storage.listIfThere(directory, Freshness.CACHED)) {
         Name file = directory.resolve(name);
         OptionalLong number = Numbered.parse(name);

@@ -29,7 +29,6 @@ public interface SqlEngine {
    * @param logs of the store, each a table; none is opened before a statement names it
    * @param from nanoseconds since the Unix epoch
    * @param to nothing from this time on is read
-   * @param most bytes of payload after which a scan ends, at the next bucket
    * @param live whether to read also what is not settled; else the logs of a statement are read
    *     through one time, through which all of them are settled
    * @param tables whether tables of the logs are read as far as these go, in a store on files
@@ -40,7 +39,6 @@ public interface SqlEngine {
       List<LogName> logs,
       long from,
       long to,
-      long most,
       boolean live,
       boolean tables,
       LogReader.Objection objection) {}
@@ -50,9 +48,13 @@ public interface SqlEngine {
    *
    * @param memory bytes that the engine takes at most, beside Java's own
    * @param scratch a directory for what does not fit there; made, and removed, as needed
-   * @param output the one file that statements may write; null: none
+   * @param files those that statements may read and write
    */
-  record Limits(long memory, Path scratch, @Nullable Path output) {}
+  record Limits(long memory, Path scratch, List<Path> files) {
+    public Limits {
+      files = List.copyOf(files);
+    }
+  }
 
   /** Opens a session; to be closed. */
   Session open(Source source, Limits limits) throws IOException;
@@ -77,10 +79,7 @@ public interface SqlEngine {
     /** Ends the statement that runs, if one does: it fails. Any thread may call it. */
     void cancel();
 
-    /**
-     * The time through which the last statement has read its logs: all that is settled, unless a
-     * scan ended before.
-     */
+    /** The time through which the last statement has read its logs: all that is settled. */
     long readThrough();
 
     /** How many messages the statement has read so far. Any thread may ask. */

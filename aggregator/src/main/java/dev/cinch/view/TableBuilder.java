@@ -4,10 +4,13 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.close.HorizonChain;
-import dev.cinch.bag.format.Floor;
-import dev.cinch.bag.model.LogLayout;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Stored;
+import dev.cinch.bag.model.TableLayout;
 import dev.cinch.bag.read.LogReader;
+import dev.cinch.bag.read.LogReader.Parts;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.storage.Storage.Draft;
@@ -20,23 +23,34 @@ import dev.cinch.view.SqlEngine.Limits;
 import dev.cinch.view.SqlEngine.Session;
 import dev.cinch.view.SqlEngine.Source;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Copies what is settled of a log into a table that other engines read: Parquet files, each sorted
- * and disjoint from the others by {@code time_ns}, and commits of Delta Lake. Any number of
- * builders may run at once: the one whose commit is there first has added its file, and the files
- * of the others are never named. Late data cannot exist, so no file is ever written anew.
+ * Copies what is settled of a log into tables that other engines read: Parquet files and commits of
+ * Delta Lake. One table has all messages, in files that are sorted by {@code time_ns} and disjoint;
+ * the other has the last message of each key. Any number of builders may run at once: the one whose
+ * commit is there first has added its file, and the files of the others are never named. Late data
+ * cannot exist, so no file of all messages is ever written anew.
  *
  * <p>A commit names the time through which the table has the log; the next one goes on there. So a
  * builder that was stopped anywhere, for however long, adds nothing twice and leaves nothing out.
@@ -44,20 +58,19 @@ import org.jspecify.annotations.Nullable;
  */
 @CheckReturnValue
 public final class TableBuilder {
-  /** How long a file stays that a commit removed: readers of an earlier one may still need it. */
-  static final Duration KEPT = Duration.ofDays(7);
-
-  private static final long NANOS_PER_MS = 1_000_000;
   private static final int COPIED = 1 << 20;
+
+  /** Where a table of keys is written anew, what is read for it has so many times its bytes. */
+  private static final int AHEAD = 8;
 
   private final Store store;
   private final LogContext log;
-  private final LogLayout layout;
+  private final LogReader reader;
   private final Storage storage;
-  private final DeltaLog commits;
   private final Settings settings;
-  private volatile long added;
-  private volatile @Nullable Session writing;
+  private final AtomicLong copied = new AtomicLong();
+  private final Set<Session> writing = ConcurrentHashMap.newKeySet();
+  private volatile long planned;
 
   /**
    * How to build.
@@ -65,12 +78,18 @@ public final class TableBuilder {
    * @param engine writes Parquet
    * @param memory bytes that it takes at most
    * @param scratch a local directory, which is there
-   * @param bytes of payload after which a file ends, at the next bucket
+   * @param bytes that the settled files have that one file of the table is made of, or some more
+   * @param workers how many files of all messages are written at once
    * @param objection told of messages that no lease permits; they are in no table
    */
   public record Settings(
-      SqlEngine engine, long memory, Path scratch, long bytes, LogReader.Objection objection) {
-    /** A gibibyte of payload: some 60 MiB of Parquet where it packs well. */
+      SqlEngine engine,
+      long memory,
+      Path scratch,
+      long bytes,
+      int workers,
+      LogReader.Objection objection) {
+    /** A gibibyte: some half of that in Parquet. */
     public static final long FILE_BYTES = 1L << 30;
   }
 
@@ -92,147 +111,284 @@ public final class TableBuilder {
   public TableBuilder(Store store, Log log, Settings settings) {
     this.store = store;
     this.log = log.context();
-    this.layout = this.log.layout();
+    this.reader = log.reader();
     this.storage = this.log.storage();
-    this.commits = new DeltaLog(this.log);
     this.settings = settings;
   }
 
-  /** How many messages a run has added so far, or is about to. Any thread may ask. */
+  /** How many messages a run has read so far. Any thread may ask. */
   public long progress() {
-    Session now = writing;
-    return added + (now == null ? 0 : now.read());
+    return copied.get() + writing.stream().mapToLong(Session::read).sum();
+  }
+
+  /** How many it is to read, more or less; 0 if it does not know yet. Any thread may ask. */
+  public long planned() {
+    return planned;
   }
 
   /**
-   * Adds all that is settled and the table lacks, a file at a time, and removes from it what
-   * expired.
+   * Adds all that is settled and a table lacks, a file at a time, and removes from it what expired.
    *
-   * @param columns what to take out of payloads, if there is no table yet; empty: what it has
+   * @param wanted which table; its columns: what to take out of payloads, if there is no table yet;
+   *     none: what it has
    * @param wait nothing is added before what is lacking is so old, by the storage's clock
-   * @throws IllegalArgumentException if the table was made with other columns
+   * @throws IllegalArgumentException if the table was made in another shape
    */
-  public Result run(List<TableColumn> columns, Duration wait) throws IOException {
-    int files = 0;
-    long messages = 0;
-    long bytes = 0;
-    int removed = 0;
-    long unparsed = 0;
-    while (true) {
-      State before = commits.read();
-      List<TableColumn> all = before.version() < 0 ? columns : before.columns();
-      if (!columns.isEmpty() && !columns.equals(all)) {
-        throw new IllegalArgumentException(
-            "the table of %s was made with other columns: %s"
-                .formatted(layout.name(), all.isEmpty() ? "none" : all));
-      }
-      Floor floor = new HorizonChain(log).floor();
-      List<File> expired =
-          before.files().values().stream().filter(f -> f.last() < floor.to()).toList();
-      if (!expired.isEmpty()) {
-        removed +=
-            commits.commit(before, all, null, expired, before.through()) ? expired.size() : 0;
-        continue;
-      }
-      sweep(before);
-      long from = Math.max(before.through(), floor.to());
-      Optional<Part> part =
-          isDue(before, wait) ? write(before.version() + 1, all, from) : Optional.empty();
-      if (part.isEmpty()) {
-        return new Result(
-            files, messages, bytes, removed, unparsed, before.version(), before.through());
-      }
-      if (commits.commit(before, all, part.get().file(), List.of(), part.get().through())) {
-        files++;
-        messages += part.get().file().messages();
-        added = messages;
-        bytes += part.get().file().size();
-        unparsed += part.get().unparsed();
-      } else {
-        storage.removeQuietly(layout.table().resolve(part.get().file().name()));
-      }
-    }
-  }
-
-  private boolean isDue(State before, Duration wait) throws IOException {
-    return wait.isZero()
-        || before.version() < 0
-        || before.through() <= log.store().now() - Aggregator.saturatedNanos(wait);
-  }
-
-  /** A file that stands in the table's directory, and what it has. */
-  private record Part(File file, long through, long unparsed) {}
-
-  /** Writes the next file; empty if there is no message for it. */
-  private Optional<Part> write(long version, List<TableColumn> columns, long from)
-      throws IOException {
-    Path local = Files.createTempFile(settings.scratch(), "cinch-table-", null);
-    var source =
-        new Source(
-            store,
-            List.of(layout.name()),
-            from,
-            Long.MAX_VALUE,
-            settings.bytes(),
-            false,
-            false,
-            settings.objection());
-    // A directory of its own: DuckDB's names in it are the same in each process.
-    Path spill = Path.of(local + "-spill");
-    var limits = new Limits(settings.memory(), spill, local);
-    try (Session session = settings.engine().open(source, limits)) {
-      writing = session;
-      run(session, copy(columns, local));
-      writing = null;
-      long through = session.readThrough();
-      List<Long> facts = numbers(session, facts(columns, local));
-      if (facts.get(0) == 0) {
-        return Optional.empty();
-      }
-      Name name = layout.tableFile(version, Id.random(log.store().random()));
-      copy(local, name);
-      var file = new File(name.last(), Files.size(local), facts.get(0), facts.get(1), facts.get(2));
-      return Optional.of(new Part(file, through, facts.get(3)));
+  public Result run(TableShape wanted, Duration wait) throws IOException {
+    ExecutorService workers =
+        Executors.newFixedThreadPool(
+            settings.workers(),
+            task -> {
+              var thread = new Thread(task, "cinch-table");
+              thread.setDaemon(true);
+              return thread;
+            });
+    try {
+      return new Run(wanted, workers).run(wait);
     } finally {
-      Files.deleteIfExists(local);
+      workers.shutdown();
     }
   }
 
-  private static String literal(Path file) {
-    return "'" + file.toString().replace("'", "''") + "'";
-  }
+  /**
+   * What was read of a part.
+   *
+   * @param file that stands in the table's directory; null: there is nothing for it
+   * @param to the time through which it was read
+   */
+  private record Part(@Nullable File file, long to, long unparsed) {}
 
-  private String copy(List<TableColumn> columns, Path local) {
-    var select = new StringBuilder("COPY (SELECT time, time_ns, tie, machine, leases, generation,");
-    select.append(" payload, CASE WHEN payload IS NULL THEN bytes END AS bytes");
-    select.append(TableColumn.definitions(columns));
-    return select
-        .append(" FROM \"%s\") TO %s".formatted(layout.name(), literal(local)))
-        .append(" (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)")
-        .toString();
-  }
+  /** One run. Not thread-safe, but for {@link #write}. */
+  private final class Run {
+    private final TableShape wanted;
+    private final ExecutorService workers;
+    private final TableLayout table;
+    private final DeltaLog commits;
+    private int files;
+    private long messages;
+    private long bytes;
+    private int removed;
+    private long unparsed;
 
-  /** The number of messages, the first and last time, and how many values were not parsed. */
-  private static String facts(List<TableColumn> columns, Path local) {
-    var unparsed = new ArrayList<String>(List.of("0"));
-    for (TableColumn column : columns) {
-      unparsed.add(
-          "count(*) FILTER (\"%s\" IS NULL AND %s IS NOT NULL)"
-              .formatted(column.name(), column.text()));
+    Run(TableShape wanted, ExecutorService workers) {
+      this.wanted = wanted;
+      this.workers = workers;
+      this.table = wanted.key() == null ? log.layout().table() : log.layout().latest();
+      this.commits = new DeltaLog(log, table);
     }
-    return "SELECT count(*), coalesce(min(time_ns), 0), coalesce(max(time_ns), 0), "
-        + String.join(" + ", unparsed)
-        + " FROM read_parquet("
-        + literal(local)
-        + ")";
+
+    Result run(Duration wait) throws IOException {
+      State before = commits.read();
+      while (true) {
+        refuseOther(before);
+        long floor = new HorizonChain(log).floor().to();
+        State kept = Tables.expire(commits, before, floor);
+        if (kept != before) {
+          removed += before.files().size() - kept.files().size();
+          before = kept;
+          continue;
+        }
+        delete(Tables.stale(log, table, before));
+        long from = Math.max(before.through(), floor);
+        Parts parts = isDue(before, wait) ? parts(before, from) : new Parts(List.of(), 0);
+        planned = copied.get() + parts.messages();
+        State after = parts.messages() == 0 ? before : add(before, floor, parts.ends());
+        if (after.version() == before.version()) { // nothing was lacking that leases permit
+          return new Result(
+              files, messages, bytes, removed, unparsed, after.version(), after.through());
+        }
+        before = after;
+      }
+    }
+
+    private void refuseOther(State now) {
+      boolean same = wanted.columns().isEmpty() || wanted.columns().equals(now.shape().columns());
+      if (now.isThere() && !(same && Objects.equals(wanted.key(), now.shape().key()))) {
+        throw new IllegalArgumentException(
+            "the table of %s was made in another way: %s"
+                .formatted(log.layout().name(), now.shape()));
+      }
+    }
+
+    private boolean isDue(State before, Duration wait) throws IOException {
+      return wait.isZero()
+          || !before.isThere()
+          || before.through() <= log.store().now() - Aggregator.saturatedNanos(wait);
+    }
+
+    private Parts parts(State before, long from) throws IOException {
+      long size = before.files().values().stream().mapToLong(File::size).sum();
+      long each =
+          wanted.key() == null ? settings.bytes() : Math.max(settings.bytes(), AHEAD * size);
+      return reader.parts(from, each);
+    }
+
+    /**
+     * Adds files until all are there, or another builder adds one; returns what the commits say.
+     */
+    private State add(State before, long floor, List<Long> ends) throws IOException {
+      TableShape shape = before.isThere() ? before.shape() : wanted;
+      int atOnce = shape.key() == null ? settings.workers() : 1;
+      var begun = new ArrayDeque<Future<Part>>();
+      State now = before;
+      try {
+        for (int done = 0, next = 0; done < ends.size(); done++) {
+          for (; next < ends.size() && begun.size() < atOnce; next++) {
+            long begin = next == 0 ? Math.max(before.through(), floor) : ends.get(next - 1);
+            long end = ends.get(next);
+            long version = before.version() + 1 + next;
+            List<File> old = shape.key() == null ? List.of() : List.copyOf(now.files().values());
+            begun.add(workers.submit(() -> write(version, shape, old, floor, begin, end)));
+          }
+          Part part = get(begun.remove());
+          List<File> old = shape.key() == null ? List.of() : List.copyOf(now.files().values());
+          if (part.file() != null || !old.isEmpty()) {
+            Optional<State> then = commits.commit(now, shape, part.file(), old, part.to());
+            if (then.isEmpty()) {
+              drop(part);
+              return commits.read();
+            }
+            now = then.get();
+            count(part);
+          }
+          if (part.to() < ends.get(done)) {
+            return now; // what it could read ended before
+          }
+        }
+        return now;
+      } finally {
+        giveUp(begun);
+      }
+    }
+
+    private void count(Part part) {
+      if (part.file() != null) {
+        files++;
+        messages += part.file().messages();
+        bytes += part.file().size();
+        unparsed += part.unparsed();
+      }
+    }
+
+    private void drop(Part part) {
+      if (part.file() != null) {
+        storage.removeQuietly(table.root().resolve(part.file().name()));
+      }
+    }
+
+    private void giveUp(Iterable<Future<Part>> begun) {
+      writing.forEach(Session::cancel);
+      for (Future<Part> part : begun) {
+        try {
+          drop(get(part));
+        } catch (IOException e) {
+          // It was to fail.
+        }
+      }
+    }
+
+    /** Writes the file of a part. */
+    private Part write(
+        long version, TableShape shape, List<File> old, long floor, long from, long to)
+        throws IOException {
+      var local = new ArrayList<Path>();
+      try {
+        for (int i = 0; i <= old.size(); i++) {
+          local.add(Files.createTempFile(settings.scratch(), "cinch-table-", null));
+        }
+        Path out = local.get(old.size());
+        for (int i = 0; i < old.size(); i++) {
+          fetch(table.root().resolve(old.get(i).name()), local.get(i));
+        }
+        LogName name = log.layout().name();
+        var source = new Source(store, List.of(name), from, to, false, false, new Told());
+        // A directory of its own: DuckDB's names in it are the same in each process.
+        Path spill = Path.of(out + "-spill");
+        var limits = new Limits(settings.memory() / settings.workers(), spill, local);
+        try (Session session = settings.engine().open(source, limits)) {
+          var query = new TableQuery(shape, name, local.subList(0, old.size()), floor, out);
+          long through = copy(session, query);
+          return part(session, version, query, out, through);
+        }
+      } finally {
+        for (Path file : local) {
+          Files.deleteIfExists(file);
+        }
+      }
+    }
+
+    private Part part(Session session, long version, TableQuery query, Path out, long through)
+        throws IOException {
+      List<Long> facts = numbers(session, query.facts());
+      if (facts.get(0) == 0) {
+        return new Part(null, through, 0);
+      }
+      Name name = table.file(version, Id.random(log.store().random()));
+      publish(out, name);
+      var file = new File(name.last(), Files.size(out), facts.get(0), facts.get(1), facts.get(2));
+      return new Part(file, through, facts.get(3));
+    }
+
+    private void publish(Path local, Name name) throws IOException {
+      storage.prepare(table.root());
+      storage.prepare(table.commits());
+      try (Draft draft = storage.draft(table.root());
+          FileChannel in = FileChannel.open(local)) {
+        ByteBuffer chunk = ByteBuffer.allocate(COPIED);
+        while (in.read(chunk) >= 0) {
+          draft.write(chunk.flip());
+          chunk.clear();
+        }
+        draft.finish();
+        log.requireSame();
+        boolean unused = draft.publish(name); // its name is like no other's
+      }
+      storage.secure(table.root()); // no commit names what may be lost
+    }
   }
 
-  private static void run(Session session, String statement) throws IOException {
-    try (Answer answer = session.run(statement)) {
+  /** Tells of messages that no lease permits, one at a time. */
+  private final class Told implements LogReader.Objection {
+    @Override
+    public void ignored(Message message, Name file, String why) {
+      synchronized (writing) {
+        settings.objection().ignored(message, file, why);
+      }
+    }
+  }
+
+  private static Part get(Future<Part> part) throws IOException {
+    try {
+      return part.get();
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof IOException cause) {
+        throw cause;
+      }
+      if (e.getCause() instanceof RuntimeException cause) {
+        throw cause;
+      }
+      if (e.getCause() instanceof Error cause) {
+        throw cause;
+      }
+      throw new IOException(e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while a file of the table was written");
+    }
+  }
+
+  /** Copies; returns the time through which the log was read. */
+  private long copy(Session session, TableQuery query) throws IOException {
+    writing.add(session);
+    try (Answer answer = session.run(query.copy())) {
       while (answer.next()) {
         // It says how many rows there are.
       }
+      copied.addAndGet(session.read());
+    } finally {
+      writing.remove(session);
     }
+    return session.readThrough();
   }
 
   private static List<Long> numbers(Session session, String statement) throws IOException {
@@ -247,39 +403,24 @@ public final class TableBuilder {
     return numbers;
   }
 
-  private void copy(Path local, Name name) throws IOException {
-    storage.prepare(layout.table());
-    storage.prepare(layout.commits());
-    try (Draft draft = storage.draft(layout.table());
-        FileChannel in = FileChannel.open(local)) {
-      ByteBuffer bytes = ByteBuffer.allocate(COPIED);
-      while (in.read(bytes) >= 0) {
-        draft.write(bytes.flip());
-        bytes.clear();
+  /** Brings a file of the store where the engine can read it. */
+  private void fetch(Name name, Path to) throws IOException {
+    try (Stored in = storage.open(name, Freshness.PERMITTED);
+        FileChannel out = FileChannel.open(to, StandardOpenOption.WRITE)) {
+      ByteBuffer chunk = ByteBuffer.allocate(COPIED);
+      for (long at = 0; in.read(chunk, at) > 0; at = out.position()) {
+        out.write(chunk.flip());
+        chunk.clear();
       }
-      draft.finish();
-      log.requireSame();
-      boolean unused = draft.publish(name); // its name is like no other's
     }
-    storage.secure(layout.table()); // no commit names what may be lost
   }
 
-  /** Deletes files that no commit can name any more, and those that were removed long ago. */
-  private void sweep(State now) throws IOException {
-    long cutoff = Math.floorDiv(log.store().now(), NANOS_PER_MS) - KEPT.toMillis();
-    for (String name : storage.listIfThere(layout.table(), Freshness.PERMITTED)) {
-      OptionalLong version = LogLayout.tableFileVersion(name);
-      Long removed = now.removed().get(name);
-      boolean goes =
-          removed == null
-              ? !now.files().containsKey(name) && version.orElse(Long.MAX_VALUE) <= now.version()
-              : removed < cutoff;
-      if (version.isPresent() && goes) {
-        try {
-          storage.remove(layout.table().resolve(name));
-        } catch (NoSuchFileException e) {
-          // Another builder was faster.
-        }
+  private void delete(List<Name> stale) throws IOException {
+    for (Name file : stale) {
+      try {
+        storage.remove(file);
+      } catch (NoSuchFileException e) {
+        // Another builder was faster.
       }
     }
   }

@@ -1,11 +1,5 @@
 package dev.cinch.view;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.cinch.lease.Id;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -30,25 +24,15 @@ public record TableColumn(String name, String path, String type) {
           "boolean", "BOOLEAN",
           "timestamp", "TIMESTAMPTZ");
 
-  /** The columns of every table, and their types in Delta Lake. */
-  private static final List<String> ALWAYS =
-      List.of(
-          "time timestamp",
-          "time_ns long",
-          "tie long",
-          "machine string",
-          "leases array",
-          "generation long",
-          "payload string",
-          "bytes binary");
+  /** A place in JSON; nothing in it ends a text of SQL. */
+  static final String PATH = "[$][^:\"'\\\\\\s]{0,500}";
 
   private static final Pattern SHAPE =
-      Pattern.compile("([a-z][a-z0-9_]{0,62})=([$][^:\"'\\\\\\s]{0,500}):([a-z]+)");
+      Pattern.compile("([a-z][a-z0-9_]{0,62})=(" + PATH + "):([a-z]+)");
 
   private static final Set<String> TAKEN =
-      Set.of("time", "time_ns", "tie", "machine", "leases", "generation", "payload", "bytes");
-
-  private static final String SETTING = "cinch.columns";
+      Set.of(
+          "time", "time_ns", "tie", "machine", "leases", "generation", "payload", "bytes", "key");
 
   /**
    * As {@code price=$.price:double}.
@@ -90,51 +74,5 @@ public record TableColumn(String name, String path, String type) {
   @Override
   public String toString() {
     return name + "=" + path + ":" + type;
-  }
-
-  /** The description of a table with these columns, too. */
-  static ObjectNode metadata(List<TableColumn> columns, Id log, long now) {
-    ObjectNode schema = JsonNodeFactory.instance.objectNode().put("type", "struct");
-    ArrayNode fields = schema.putArray("fields");
-    for (String column : ALWAYS) {
-      field(fields, column.split(" ")[0], column.split(" ")[1]);
-    }
-    for (TableColumn column : columns) {
-      field(fields, column.name(), column.type());
-    }
-    ObjectNode metadata = JsonNodeFactory.instance.objectNode();
-    String id = log.toString(); // as a UUID is written
-    metadata.put("id", id.replaceFirst("(.{8})(.{4})(.{4})(.{4})(.{12})", "$1-$2-$3-$4-$5"));
-    metadata.putObject("format").put("provider", "parquet").putObject("options");
-    metadata.put("schemaString", schema.toString()).putArray("partitionColumns");
-    metadata
-        .putObject("configuration")
-        .put(SETTING, String.join(" ", columns.stream().map(TableColumn::toString).toList()));
-    return metadata.put("createdTime", now);
-  }
-
-  private static void field(ArrayNode fields, String name, String type) {
-    ObjectNode field = fields.addObject().put("name", name);
-    if (type.equals("array")) {
-      field
-          .putObject("type")
-          .put("type", "array")
-          .put("elementType", "string")
-          .put("containsNull", true);
-    } else {
-      field.put("type", type);
-    }
-    field.put("nullable", true).putObject("metadata");
-  }
-
-  /** The columns that such a description names. */
-  static List<TableColumn> ofMetadata(JsonNode metadata) {
-    var columns = new ArrayList<TableColumn>();
-    for (String text : metadata.path("configuration").path(SETTING).asText().split(" ")) {
-      if (!text.isEmpty()) {
-        columns.add(parse(text));
-      }
-    }
-    return columns;
   }
 }

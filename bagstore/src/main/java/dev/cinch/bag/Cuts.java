@@ -13,6 +13,7 @@ import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Numbered;
 import dev.cinch.bag.model.StoreLayout;
+import dev.cinch.bag.model.TableLayout;
 import dev.cinch.bag.read.Segments;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.RemovedLogs;
@@ -142,9 +143,18 @@ public final class Cuts {
       Link reaching = reaching(log, tip, time);
       long floor = new Segments(log.context()).floor().to();
       long record = reaching.record().number();
-      parts.add(new Part(log.name(), log.id(), record, reaching.digest(), floor));
+      long table = version(log.context().layout().table());
+      parts.add(new Part(log.name(), log.id(), record, reaching.digest(), floor, table));
     }
     return cut(number, time, parts);
+  }
+
+  /** The version of a table; -1 if there is none. */
+  private long version(TableLayout table) throws IOException {
+    return context.storage().listIfThere(table.commits(), Freshness.PERMITTED).stream()
+        .mapToLong(name -> TableLayout.commitVersion(name).orElse(-1))
+        .max()
+        .orElse(-1);
   }
 
   private StoreCut cut(long number, long time, List<Part> parts) throws IOException {

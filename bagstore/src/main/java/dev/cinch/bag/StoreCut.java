@@ -46,8 +46,9 @@ public record StoreCut(
    * @param record number of a record that reaches the time: the first one that was not retired
    * @param digest of that record, SHA-256 in hexadecimal
    * @param floor the time before which messages had expired; {@link Long#MIN_VALUE} if none had
+   * @param table the version of its table; -1 if it had none
    */
-  public record Part(LogName name, Id log, long record, String digest, long floor) {}
+  public record Part(LogName name, Id log, long record, String digest, long floor, long table) {}
 
   public byte[] encode() {
     ObjectNode document = JsonNodeFactory.instance.objectNode();
@@ -58,7 +59,7 @@ public record StoreCut(
     for (Part part : logs) {
       ObjectNode one = all.addObject().put("name", part.name.value());
       one.put("log", part.log.toString()).put("record", part.record);
-      one.put("digest", part.digest).put("floor", part.floor);
+      one.put("digest", part.digest).put("floor", part.floor).put("table", part.table);
     }
     return Envelope.encode(TYPE, document);
   }
@@ -102,7 +103,8 @@ public record StoreCut(
           in.id("log"),
           in.number("record", 1, Numbered.MAX),
           in.sha256("digest"),
-          in.number("floor"));
+          in.number("floor"),
+          in.number("table", -1, Long.MAX_VALUE));
     } catch (IllegalArgumentException e) {
       throw new DamagedException(path, 0, "names of logs", name);
     }

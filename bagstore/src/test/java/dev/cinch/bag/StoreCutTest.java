@@ -36,7 +36,7 @@ class StoreCutTest {
 
   private static Part part(String name) {
     return new Part(
-        new LogName(name), new Id(3, name.hashCode()), 4, "0".repeat(64), Long.MIN_VALUE);
+        new LogName(name), new Id(3, name.hashCode()), 4, "0".repeat(64), Long.MIN_VALUE, -1);
   }
 
   private static StoreCut decode(byte[] bytes) throws DamagedException {

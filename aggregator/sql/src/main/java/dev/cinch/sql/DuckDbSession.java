@@ -77,12 +77,11 @@ final class DuckDbSession implements Session {
         tables.add(table);
         table.register(connection);
         define(log, table.view());
-        places.add(literal(source.store().context().layout().log(log).table() + "/"));
+        places.add(literal(source.store().context().layout().log(log).table().root() + "/"));
       }
       statement.execute(OPERATOR);
-      if (limits.output() != null) {
-        statement.execute("SET allowed_paths = [" + literal(limits.output().toString()) + "]");
-      }
+      List<String> files = limits.files().stream().map(file -> literal(file.toString())).toList();
+      statement.execute("SET allowed_paths = " + files);
       if (source.tables()) {
         statement.execute("SET allowed_directories = " + places);
       }
@@ -129,7 +128,7 @@ final class DuckDbSession implements Session {
     for (LogTable log : tables) {
       Optional<TableFiles> files =
           logs.contains(log.log())
-              ? TableFiles.of(reading.opened(log.log()))
+              ? TableFiles.of(reading.opened(log.log()), false)
               : Optional.<TableFiles>empty();
       if (files.isPresent()) {
         TableFiles table = files.get();

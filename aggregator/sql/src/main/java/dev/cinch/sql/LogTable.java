@@ -3,7 +3,6 @@ package dev.cinch.sql;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Message;
@@ -55,7 +54,7 @@ final class LogTable implements DuckDBTableFunction<Reading, LogTable.Scan, Obje
       SELECT time, time_ns, tie, machine, leases, generation, payload,
         CASE WHEN payload IS NULL THEN bytes ELSE encode(payload) END AS bytes%s
       FROM read_parquet([%s])
-      WHERE time_ns >= %d AND time_ns < %d
+      %s
       UNION ALL
       """;
 
@@ -115,7 +114,12 @@ final class LogTable implements DuckDBTableFunction<Reading, LogTable.Scan, Obje
         table.columns().stream()
             .map(column -> ", \"" + column.name() + '"')
             .collect(Collectors.joining());
-    String before = files.isEmpty() ? "" : TABLE.formatted(columns, files, from, to);
+    // Where that takes nothing away, the engine counts rows without reading them.
+    String range =
+        table.first() >= from && table.last() < to
+            ? ""
+            : "WHERE time_ns >= %d AND time_ns < %d".formatted(from, to);
+    String before = files.isEmpty() ? "" : TABLE.formatted(columns, files, range);
     return before + VIEW.formatted(TableColumn.definitions(table.columns()), name);
   }
 
@@ -185,11 +189,6 @@ final class LogTable implements DuckDBTableFunction<Reading, LogTable.Scan, Obje
     private byte[] names = {};
     private boolean ended;
 
-    /** Bytes of payload that it came to. */
-    private long all;
-
-    private long lastBucket = Long.MAX_VALUE; // the first one is never behind it
-
     Scan(Reading reading, LogCursor messages, int[] columns) {
       this.reading = reading;
       this.messages = messages;
@@ -211,8 +210,6 @@ final class LogTable implements DuckDBTableFunction<Reading, LogTable.Scan, Obje
         if (m == null) {
           ended = true;
           messages.end();
-        } else if (isFull(m)) {
-          ended = true;
         } else {
           put(count++, m);
           bytes += m.length();
@@ -225,18 +222,6 @@ final class LogTable implements DuckDBTableFunction<Reading, LogTable.Scan, Obje
       }
       reading.add(count);
       return count;
-    }
-
-    /** Whether it begins a bucket, and what lies before that is as much as a scan may read. */
-    private boolean isFull(Message m) {
-      long bucket = Bucket.floor(m.timestamp(), reading.bucketWidth());
-      boolean full = bucket > lastBucket && reading.isFull(all);
-      if (full) {
-        reading.ended(bucket);
-      }
-      lastBucket = bucket;
-      all += m.length();
-      return full;
     }
 
     private static boolean isText(int column) {

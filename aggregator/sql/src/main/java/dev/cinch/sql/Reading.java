@@ -101,23 +101,9 @@ final class Reading {
     return log;
   }
 
-  /** Whether a scan that has read so much ends at the next bucket. */
-  boolean isFull(long bytes) {
-    return bytes >= source.most();
-  }
-
-  /** A scan ended before a time. */
-  synchronized void ended(long before) {
-    through = Math.min(through, before);
-  }
-
   /** The time through which all that was asked for was read. */
   synchronized long through() {
     return through;
-  }
-
-  long bucketWidth() {
-    return source.store().settings().bucketWidthNanos();
   }
 
   void add(long messages) {

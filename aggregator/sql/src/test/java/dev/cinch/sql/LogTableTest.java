@@ -66,11 +66,10 @@ class LogTableTest {
 
   private SqlEngine.Session open(boolean live, long from, long to) throws IOException {
     Store store = test.open("reader");
-    var source =
-        new Source(
-            store, store.logs(), from, to, Long.MAX_VALUE, live, false, (m, file, why) -> {});
+    var source = new Source(store, store.logs(), from, to, live, false, (m, file, why) -> {});
     return new DuckDbEngine()
-        .open(source, new Limits(1 << 28, temp.resolve("scratch"), temp.resolve("output")));
+        .open(
+            source, new Limits(1 << 28, temp.resolve("scratch"), List.of(temp.resolve("output"))));
   }
 
   private static List<List<@Nullable Object>> rows(SqlEngine.Session session, String statement)

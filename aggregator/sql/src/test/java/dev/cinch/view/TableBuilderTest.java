@@ -23,6 +23,7 @@ import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.model.TableLayout;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.lease.Share;
 import dev.cinch.sql.DuckDbEngine;
@@ -37,11 +38,14 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -56,9 +60,17 @@ class TableBuilderTest {
 
   private int copies;
 
+  private static final TableShape ALL = new TableShape(List.of(), null);
+  private static final TableShape LATEST = new TableShape(List.of(), "$.key");
+
   private TableBuilder builder(Rig rig, StoreFs fs, long bytes) throws IOException {
+    return builder(rig, fs, bytes, 1);
+  }
+
+  private TableBuilder builder(Rig rig, StoreFs fs, long bytes, int workers) throws IOException {
     Store store = Store.open(rig.root, rig.environment(fs, rig.time));
-    var settings = new Settings(new DuckDbEngine(), 1 << 28, temp, bytes, (m, file, why) -> {});
+    var settings =
+        new Settings(new DuckDbEngine(), 1 << 28, temp, bytes, workers, (m, file, why) -> {});
     return new TableBuilder(store, store.log(Rig.JOBS), settings);
   }
 
@@ -107,10 +119,14 @@ class TableBuilderTest {
 
   /** The table's directory as it stands, where other engines can read it. */
   private Path copy(Rig rig) throws IOException {
+    return copy(rig, ALL);
+  }
+
+  private Path copy(Rig rig, TableShape shape) throws IOException {
     Path to = Files.createDirectory(temp.resolve("copy-" + copies++));
     StoreFs fs = rig.disk.view(Rig.ALICE);
     LogLayout layout = open(rig).context().layout();
-    copy(fs, layout.table().path(), to);
+    copy(fs, (shape == ALL ? layout.table() : layout.latest()).root().path(), to);
     return to;
   }
 
@@ -133,25 +149,114 @@ class TableBuilderTest {
   }
 
   private void check(Rig rig) throws Exception {
-    Path copy = copy(rig);
-    assertEquals(expected(rig), OtherEngines.duckDb(copy, PLAIN));
+    check(rig, ALL);
+  }
+
+  private void check(Rig rig, TableShape shape) throws Exception {
+    List<String> lines = shape == ALL ? expected(rig) : latest(rig);
+    assertEquals(lines, OtherEngines.duckDb(copy(rig, shape), PLAIN));
+  }
+
+  /** Messages of a few keys; some of them take theirs out, and some have none. */
+  private static void writeKeys(Rig rig, Random random, int messages) throws Exception {
+    for (int i = 0; i < messages; i++) {
+      String key = "{\"key\": \"k" + random.nextInt(4) + '"';
+      String text =
+          switch (random.nextInt(6)) {
+            case 0 -> key + "}";
+            case 1 -> key + ", \"n\": null, \"m\": null}";
+            case 2 -> random.nextBoolean() ? "no JSON" : "{\"n\": 1}";
+            default -> key + ", \"n\": %d, \"m\": null}".formatted(i);
+          };
+      try (var writer = open(rig).writer(Durability.CLOSE)) {
+        assertTrue(writer.append(text.getBytes(UTF_8)) instanceof Receipt.Committed);
+      }
+      rig.time.advanceMs(random.nextInt(3) * 3_000L);
+    }
+    rig.settle(open(rig));
+  }
+
+  private static List<String> latest(Rig rig) throws IOException {
+    var latest = new HashMap<String, String>();
+    for (String line : expected(rig)) {
+      int at = line.indexOf("{\"key\": \"");
+      if (at >= 0) {
+        String key = line.substring(at + 9, at + 11);
+        if (line.contains("\"n\": ") && !line.contains("\"n\": null")) {
+          latest.put(key, line);
+        } else {
+          latest.remove(key);
+        }
+      }
+    }
+    return latest.values().stream().sorted().toList();
+  }
+
+  /** Whatever was written between two builds, and however the first one ended. */
+  @Test
+  void aTableHasTheLastMessageOfEachKey() throws Exception {
+    for (int seed = 0; seed < 4; seed++) {
+      Rig rig = Rig.memory(20 + seed);
+      var random = new Random(seed);
+      for (int round = 0; round < 4; round++) {
+        writeKeys(rig, random, 2 + random.nextInt(8));
+        Result unused = run(builder(rig, rig.disk.view(Rig.BOB), 500), LATEST);
+        check(rig, LATEST);
+        assertTrue(state(rig, LATEST).files().size() < 2);
+        assertEquals(0, run(builder(rig), LATEST).files());
+      }
+      assertEquals(
+          latest(rig), OtherEngines.deltaKernel(copy(rig, LATEST)).stream().sorted().toList());
+      var other = new TableShape(List.of(), "$.other");
+      assertThrows(IllegalArgumentException.class, () -> run(builder(rig), other));
+      assertEquals(List.of(), rig.damage(rig.disk.view(Rig.ALICE)));
+    }
+    assertThrows(IllegalArgumentException.class, () -> new TableShape(List.of(), "key"));
   }
 
   @Test
   void othersReadEachMessageOnce() throws Exception {
     Rig rig = Rig.memory(1);
     write(rig, 40);
-    Result first = builder(rig, rig.disk.view(Rig.BOB), 200).run(List.of(), Duration.ZERO);
+    Result first = builder(rig, rig.disk.view(Rig.BOB), 200).run(ALL, Duration.ZERO);
     assertEquals(40, first.messages());
     assertTrue(first.files() > 3, "" + first);
     write(rig, 10);
-    Result second = builder(rig).run(List.of(), Duration.ZERO);
+    Result second = builder(rig).run(ALL, Duration.ZERO);
     assertEquals(List.of(1, 10L), List.of(second.files(), second.messages()));
-    assertEquals(0, builder(rig).run(List.of(), Duration.ZERO).files());
+    assertEquals(0, builder(rig).run(ALL, Duration.ZERO).files());
     Path copy = copy(rig);
     assertEquals(expected(rig), OtherEngines.duckDb(copy, PLAIN));
     assertEquals(expected(rig), OtherEngines.deltaKernel(copy));
     assertEquals(List.of(), rig.damage(rig.disk.view(Rig.ALICE)));
+  }
+
+  /** However many write files at once: one order, and no time in two files. */
+  @Test
+  void filesAreWrittenSideBySide() throws Exception {
+    Rig rig = Rig.memory(11);
+    for (int i = 0; i < 6; i++) {
+      write(rig, 12);
+    }
+    long all = expected(rig).size();
+    var parts = open(rig).reader().parts(Long.MIN_VALUE, 300);
+    assertEquals(all, parts.messages());
+    assertEquals(List.copyOf(new TreeSet<>(parts.ends())), parts.ends());
+    TableBuilder builder = builder(rig, rig.disk.view(Rig.BOB), 300, 3);
+    Result result = run(builder);
+    assertEquals(List.of(all, all), List.of(result.messages(), builder.progress()));
+    assertTrue(result.files() > 5, "" + result);
+    check(rig);
+    long last = Long.MIN_VALUE;
+    for (DeltaLog.File file : state(rig, ALL).files().values()) {
+      assertTrue(file.first() > last, "" + file);
+      last = file.last();
+    }
+    write(rig, 5);
+    assertEquals(5, open(rig).reader().parts(result.to(), 1).messages());
+    assertEquals(5, run(builder).messages());
+    assertEquals(List.of(), open(rig).reader().parts(state(rig, ALL).through(), 1).ends());
+    check(rig);
   }
 
   /**
@@ -161,64 +266,95 @@ class TableBuilderTest {
   @Test
   @Tag("share")
   void whateverHappensBetweenAnyTwoOperations() throws Exception {
-    Rig counted = Rig.memory(2);
-    write(counted, 6);
-    var counting = new FaultyFs(counted.disk.view(Rig.BOB));
-    assertEquals(6, builder(counted, counting, 100).run(List.of(), Duration.ZERO).messages());
-    List<FaultyFs.Op> table = counting.trace().stream().filter(TableBuilderTest::ofTable).toList();
-    int operations = table.size();
-    assertTrue(operations > 30, "" + table);
-    for (int k = Share.first(5); k < operations; k += Share.step(5)) {
-      Rig rig = Rig.memory(2);
-      write(rig, 6);
-      var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
-      int[] left = {k};
-      boolean[] ran = {false};
-      faulty.before(
-          op -> {
-            if (ofTable(op) && left[0]-- == 0) {
-              ran[0] = true;
-              Result unused = run(builder(rig));
-            }
-          });
-      Result unused = run(builder(rig, faulty, 100));
-      assertTrue(ran[0]);
-      check(rig);
-      assertNothingIsLeft(rig);
-    }
-    for (int k = 1 + Share.first(5); k <= operations; k += Share.step(5)) {
-      Rig rig = Rig.memory(2);
-      write(rig, 6);
-      var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
-      faulty.arm(k, k % 2 == 0 ? Fault.CRASH_BEFORE : Fault.CRASH_AFTER, TableBuilderTest::ofTable);
-      try {
-        Result unused = run(builder(rig, faulty, 100));
-      } catch (FaultyFs.Crash e) {
-        // It ended there.
+    for (TableShape shape : List.of(ALL, LATEST)) {
+      Rig counted = rig(shape);
+      var counting = new FaultyFs(counted.disk.view(Rig.BOB));
+      assertTrue(run(builder(counted, counting, 100), shape).messages() > 0);
+      List<FaultyFs.Op> table =
+          counting.trace().stream().filter(TableBuilderTest::ofTable).toList();
+      assertTrue(table.size() > 30, "" + table);
+      // Two at once: their operations come in any order, which changes nothing.
+      for (int k = Share.first(5); k < table.size(); k += Share.step(5)) {
+        runsBetween(shape, k, 1 + k % 2);
+        endsAt(shape, k + 1, 1 + k % 2);
       }
-      assertTrue(faulty.fired());
-      Result rest = run(builder(rig));
-      check(rig);
-      assertEquals(0, run(builder(rig)).files(), "" + rest);
     }
+  }
+
+  private static Rig rig(TableShape shape) throws Exception {
+    Rig rig = Rig.memory(2);
+    for (int i = 0; i < 3; i++) {
+      if (shape == ALL) {
+        write(rig, 2);
+      } else {
+        writeKeys(rig, new Random(2), 4);
+      }
+    }
+    return rig;
+  }
+
+  private void runsBetween(TableShape shape, int operation, int workers) throws Exception {
+    Rig rig = rig(shape);
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    var left = new AtomicInteger(operation);
+    var ran = new AtomicBoolean();
+    faulty.before(
+        op -> {
+          if (ofTable(op) && left.getAndDecrement() == 0) {
+            ran.set(true);
+            Result unused = run(builder(rig), shape);
+          }
+        });
+    Result unused = run(builder(rig, faulty, 100, workers), shape);
+    assertTrue(ran.get() || workers > 1);
+    check(rig, shape);
+    assertNothingIsLeft(rig, shape);
+  }
+
+  private void endsAt(TableShape shape, int operation, int workers) throws Exception {
+    Rig rig = rig(shape);
+    var faulty = new FaultyFs(rig.disk.view(Rig.BOB));
+    Fault fault = operation / 2 % 2 == 0 ? Fault.CRASH_BEFORE : Fault.CRASH_AFTER;
+    faulty.arm(operation, fault, TableBuilderTest::ofTable);
+    try {
+      Result unused = run(builder(rig, faulty, 100, workers), shape);
+    } catch (FaultyFs.Crash e) {
+      // It ended there.
+    }
+    assertTrue(faulty.fired() || workers > 1);
+    Result rest = run(builder(rig), shape);
+    check(rig, shape);
+    assertEquals(0, run(builder(rig), shape).files(), "" + rest);
   }
 
   private static boolean ofTable(FaultyFs.Op op) {
-    return op.path().toString().contains("/table");
+    return op.path().toString().matches(".*/(table|latest)(/.*)?");
+  }
+
+  private static DeltaLog.State state(Rig rig, TableShape shape) throws IOException {
+    LogLayout layout = open(rig).context().layout();
+    TableLayout table = shape.key() == null ? layout.table() : layout.latest();
+    return new DeltaLog(open(rig).context(), table).read();
   }
 
   private static Result run(TableBuilder builder) throws IOException {
-    return builder.run(List.of(), Duration.ZERO);
+    return run(builder, ALL);
+  }
+
+  private static Result run(TableBuilder builder, TableShape shape) throws IOException {
+    return builder.run(shape, Duration.ZERO);
   }
 
   /** Files of those that were too late are gone. */
-  private static void assertNothingIsLeft(Rig rig) throws IOException {
+  private static void assertNothingIsLeft(Rig rig, TableShape shape) throws IOException {
     LogLayout layout = open(rig).context().layout();
-    Result unused;
-    var there = new TreeSet<>(rig.disk.view(Rig.ALICE).list(layout.table().path()));
+    TableLayout table = shape == ALL ? layout.table() : layout.latest();
+    var there = new TreeSet<>(rig.disk.view(Rig.ALICE).list(table.root().path()));
     there.remove("_delta_log");
     there.removeIf(name -> name.startsWith("tmp-"));
-    assertEquals(new TreeSet<>(new DeltaLog(open(rig).context()).read().files().keySet()), there);
+    var known = new TreeSet<>(state(rig, shape).files().keySet());
+    known.addAll(state(rig, shape).removed().keySet()); // for readers of before
+    assertEquals(known, there);
   }
 
   @Test
@@ -226,22 +362,23 @@ class TableBuilderTest {
     Rig rig = Rig.memory(3);
     write(rig, 5);
     assertEquals(5, run(builder(rig)).messages());
-    Set<String> old =
-        new HashSet<>(Set.copyOf(new DeltaLog(open(rig).context()).read().files().keySet()));
+    Set<String> old = new HashSet<>(Set.copyOf(state(rig, ALL).files().keySet()));
     Aggregator.Result unused = new Aggregator(open(rig)).run();
     rig.time.advanceMs(Duration.ofDays(40).toMillis());
     write(rig, 4);
     Aggregator.Result more = new Aggregator(open(rig)).run();
     new Retention(open(rig), Duration.ZERO).run();
     assertTrue(new Expiry(open(rig), Duration.ofDays(1)).run(path -> {}).before() > Long.MIN_VALUE);
+    assertEquals(Set.of(), state(rig, ALL).files().keySet()); // before the segments went
+    assertEquals(List.of(), OtherEngines.duckDb(copy(rig), PLAIN));
     Result result = run(builder(rig));
-    assertEquals(List.of(1, 4L), List.of(result.removed(), result.messages()), "" + more);
+    assertEquals(List.of(0, 4L), List.of(result.removed(), result.messages()), "" + more);
     check(rig);
-    Path table = open(rig).context().layout().table().path();
+    Path table = open(rig).context().layout().table().root().path();
     assertTrue(rig.disk.view(Rig.ALICE).list(table).containsAll(old)); // for readers of before
     rig.time.advanceMs(Duration.ofDays(8).toMillis());
-    Result last = run(builder(rig));
-    assertEquals(0, last.files());
+    assertEquals(old.size(), new Retention(open(rig), Duration.ZERO).plan().stale());
+    assertEquals(old.size(), new Retention(open(rig), Duration.ZERO).run().stale());
     old.retainAll(rig.disk.view(Rig.ALICE).list(table));
     assertEquals(Set.of(), old);
     check(rig);
@@ -254,12 +391,15 @@ class TableBuilderTest {
     assertEquals(3, run(builder(rig)).messages());
     Log log = open(rig);
     HorizonChain.Link last = log.horizon().end();
+    Tables.empty(log);
+    assertEquals(List.of(), OtherEngines.duckDb(copy(rig), PLAIN)); // empty, and not broken
+    assertEquals(0, run(builder(rig)).files());
     Removal removal = new RemovedLogs(log.context().store()).bury(log.context());
     rig.time.advanceMs(Duration.ofDays(2).toMillis());
     Store store = Store.open(rig.root, rig.environment(rig.disk.view(Rig.ALICE), rig.time));
     assertTrue(
         new RemovedLogFiles(store).delete(Rig.JOBS, true, path -> {}) > 2, removal + " " + last);
-    Path table = log.context().layout().table().path();
+    Path table = log.context().layout().table().root().path();
     assertThrows(NoSuchFileException.class, () -> rig.disk.view(Rig.ALICE).list(table));
   }
 
@@ -269,13 +409,13 @@ class TableBuilderTest {
     write(rig, 9);
     var columns =
         List.of(TableColumn.parse("price=$.price:double"), TableColumn.parse("n=$.n:long"));
-    Result result = builder(rig).run(columns, Duration.ZERO);
+    Result result = builder(rig).run(new TableShape(columns, null), Duration.ZERO);
     assertEquals(3, result.unparsed());
     write(rig, 2);
     assertEquals(1, run(builder(rig)).unparsed()); // the table keeps them
     assertThrows(
         IllegalArgumentException.class,
-        () -> builder(rig).run(columns.subList(0, 1), Duration.ZERO));
+        () -> builder(rig).run(new TableShape(columns.subList(0, 1), null), Duration.ZERO));
     assertEquals(
         List.of("0", "1.5 1", "2.5 2", "3", "4.5 4", "5.5 5", "6", "7.5 7", "8.5 8", "0", "1.5 1"),
         OtherEngines.duckDb(copy(rig), "price, n"));
@@ -295,19 +435,19 @@ class TableBuilderTest {
     LogLayout layout = open(rig).context().layout();
     StoreFs fs = rig.disk.view(Rig.BOB);
     // What is not ours is left alone.
-    fs.create(layout.table().path().resolve("notes.txt"), 0644).close();
-    fs.create(layout.commits().path().resolve("00000000000000000001.crc"), 0644).close();
+    fs.create(layout.table().root().path().resolve("notes.txt"), 0644).close();
+    fs.create(layout.table().commits().path().resolve("00000000000000000001.crc"), 0644).close();
     write(rig, 1);
     assertEquals(2, run(builder(rig)).version());
-    assertTrue(fs.list(layout.table().path()).contains("notes.txt"));
-    fs.unlink(layout.commit(1).path());
+    assertTrue(fs.list(layout.table().root().path()).contains("notes.txt"));
+    fs.unlink(layout.table().commit(1).path());
     DamagedException e = assertThrows(DamagedException.class, () -> run(builder(rig)));
     assertTrue(("" + e.getMessage()).contains("commit 1, which others follow"), e.getMessage());
-    try (StoreFile file = fs.create(layout.commit(1).path(), 0644)) {
+    try (StoreFile file = fs.create(layout.table().commit(1).path(), 0644)) {
       file.write(ByteBuffer.wrap("no JSON".getBytes(UTF_8)));
     }
     assertThrows(DamagedException.class, () -> run(builder(rig)));
-    assertFalse(fs.list(layout.table().path()).isEmpty());
+    assertFalse(fs.list(layout.table().root().path()).isEmpty());
   }
 
   /** What a statement finds in a log is the same with a table of its beginning. */
@@ -321,7 +461,7 @@ class TableBuilderTest {
       if (i < 2) {
         TableBuilder builder = builder(rig, fs, 150);
         var columns = List.of(TableColumn.parse("n=$.n:long"));
-        assertEquals(7, builder.run(columns, Duration.ZERO).messages());
+        assertEquals(7, builder.run(new TableShape(columns, null), Duration.ZERO).messages());
       }
     }
     var all = new ArrayList<String>();
@@ -341,11 +481,10 @@ class TableBuilderTest {
               List.of(Rig.JOBS),
               within ? early : Long.MIN_VALUE,
               within ? late : settled,
-              Long.MAX_VALUE,
               false,
               true,
               (m, file, why) -> {});
-      var limits = new Limits(1 << 28, temp.resolve("spill"), null);
+      var limits = new Limits(1 << 28, temp.resolve("spill"), List.of());
       try (var session = new DuckDbEngine().open(source, limits)) {
         assertEquals(within ? all.subList(3, 17) : all, column(session, lines));
         assertEquals(7 - (within ? 4 : 0), session.read()); // the others are the table's
@@ -358,7 +497,7 @@ class TableBuilderTest {
             SqlEngine.StatementException.class,
             () -> column(session, "SELECT * FROM read_text('%s/*')".formatted(rig.root)));
         if (within) { // anybody may remove the table, also while a session goes on
-          Path table = log.context().layout().table().path();
+          Path table = log.context().layout().table().root().path();
           for (String name : fs.list(table)) {
             Files.move(table.resolve(name), temp.resolve(name));
           }

@@ -26,7 +26,7 @@ public record LogLayout(Name root, LogName name) {
 
   /** All that stands in a log's directory. */
   public static final Set<String> NAMES =
-      Set.of("identity", "removed", "buckets", "horizon", "segments", "table");
+      Set.of("identity", "removed", "buckets", "horizon", "segments", "table", "latest");
 
   /** All that stands in {@link #horizon}. */
   public static final Set<String> HORIZON_NAMES = Set.of("records", "intents", "checkpoints");
@@ -38,9 +38,6 @@ public record LogLayout(Name root, LogName name) {
   public static final Set<String> MARKS = Set.of(PRELOCK, LOCK);
 
   private static final int RECORD_GROUP_DIGITS = 7;
-  private static final int COMMIT_DIGITS = 20;
-  private static final String COMMIT_SUFFIX = ".json";
-  private static final String PARQUET = ".parquet";
   private static final String FLOOR_PREFIX = "floor-";
   private static final String END_PREFIX = "end-";
   private static final String DATA_SUFFIX = ".log";
@@ -239,40 +236,18 @@ public record LogLayout(Name root, LogName name) {
     return segments().resolve(Numbered.name(number));
   }
 
-  /** The table that other engines read: a directory of Delta Lake. */
-  public Name table() {
-    return root.resolve("table");
+  /** The table of all messages, for other engines. */
+  public TableLayout table() {
+    return new TableLayout(root.resolve("table"));
   }
 
-  /** The commits of the table. */
-  public Name commits() {
-    return table().resolve("_delta_log");
+  /** The table of the last message of each key. */
+  public TableLayout latest() {
+    return new TableLayout(root.resolve("latest"));
   }
 
-  public Name commit(long version) {
-    return commits().resolve(Numbered.padded(version, COMMIT_DIGITS) + COMMIT_SUFFIX);
-  }
-
-  /** The version of a commit; empty for a name of another kind. */
-  public static OptionalLong commitVersion(String name) {
-    return name.endsWith(COMMIT_SUFFIX)
-        ? Numbered.parse(name.substring(0, name.length() - COMMIT_SUFFIX.length()), COMMIT_DIGITS)
-        : OptionalLong.empty();
-  }
-
-  /**
-   * A file of the table.
-   *
-   * @param version of the commit that is to name it; no other one ever does
-   */
-  public Name tableFile(long version, Id maker) {
-    return table().resolve(Numbered.padded(version, COMMIT_DIGITS) + "-" + maker + PARQUET);
-  }
-
-  /** The version of the commit that may name a file; empty for a name of another kind. */
-  public static OptionalLong tableFileVersion(String name) {
-    return name.endsWith(PARQUET) && name.length() > COMMIT_DIGITS
-        ? Numbered.parse(name.substring(0, COMMIT_DIGITS), COMMIT_DIGITS)
-        : OptionalLong.empty();
+  /** Both. */
+  public List<TableLayout> tables() {
+    return List.of(table(), latest());
   }
 }

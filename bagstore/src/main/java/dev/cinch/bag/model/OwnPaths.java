@@ -25,7 +25,7 @@ public final class OwnPaths {
       anyOf(
           "keys|limits|clock|logs|cuts",
           "service(/(instances|ends|revocations|ceilings))?",
-          LOG + "(/buckets(/" + TIME + "){0,3}|/segments|/table(/_delta_log)?)?",
+          LOG + "(/buckets(/" + TIME + "){0,3}|/segments|/(table|latest)(/_delta_log)?)?",
           HORIZON + "(/records|/intents|/checkpoints)?|" + GROUP,
           PROBE + "(/tmp-[^/]*)?");
 
@@ -50,7 +50,7 @@ public final class OwnPaths {
           HORIZON + "/intents/(end|" + TIME + ")-" + ID,
           HORIZON + "/checkpoints/(floor-)?" + NUMBER,
           LOG + "/segments/" + NUMBER,
-          LOG + "/table/(_delta_log/[0-9]{20}[.]json|[0-9]{20}-" + ID + "[.]parquet)",
+          LOG + "/(table|latest)/(_delta_log/[0-9]{20}[.]json|[0-9]{20}-" + ID + "[.]parquet)",
           "(.*/)?tmp-" + ID,
           PROBE + "(/tmp-[^/]*)+");
 

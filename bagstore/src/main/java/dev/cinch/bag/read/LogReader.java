@@ -11,6 +11,7 @@ import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import java.io.IOException;
+import java.util.List;
 
 /**
  * Reads a log in order: the settled part, the same for everyone and for ever, or also what is not
@@ -135,7 +136,35 @@ public final class LogReader {
         view ->
             view.tip().isEmpty()
                 ? Long.MIN_VALUE
-                : new Counts(log, chain, view, to, messages).start());
+                : new Counts(log, chain, view, Long.MIN_VALUE, to).start(messages));
+  }
+
+  /**
+   * A range in parts that are read one by one, or side by side.
+   *
+   * @param ends of the parts, ascending, nanoseconds since the Unix epoch; each begins where the
+   *     one before ends
+   * @param messages in all of them, more or less; 0 only if there are none
+   */
+  public record Parts(List<Long> ends, long messages) {
+    public Parts {
+      ends = List.copyOf(ends);
+    }
+  }
+
+  /**
+   * Divides what is settled from a time on.
+   *
+   * @param bytes that the files of a part have, at least; of the first one fewer
+   * @return no parts if nothing is settled there
+   */
+  public Parts parts(long from, long bytes) throws IOException {
+    return View.read(
+        () -> chain.view(Freshness.PERMITTED),
+        view ->
+            view.settled() <= from
+                ? new Parts(List.of(), 0)
+                : new Counts(log, chain, view, from, view.settled()).parts(bytes));
   }
 
   /**

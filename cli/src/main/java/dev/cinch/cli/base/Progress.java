@@ -14,6 +14,8 @@ public final class Progress {
   private final TimeSource time;
   private boolean shown;
   private long next = Long.MIN_VALUE;
+  private long begun;
+  private long before = -1;
 
   public Progress(Io io) {
     this(io, SystemTime.INSTANCE);
@@ -43,6 +45,29 @@ public final class Progress {
       io.err().print(CLEAR + count + rest);
       io.err().flush();
     }
+  }
+
+  /**
+   * Shows a count, and how long the rest takes if it goes on as since the first time.
+   *
+   * @param all how many there will be, more or less; 0 if nobody knows
+   * @param rest what follows the counts
+   */
+  public void show(long count, long all, String rest) {
+    if (before < 0 && all > 0) {
+      before = count;
+      begun = time.monotonicNanos();
+    }
+    boolean known = all > 0 && count > before;
+    show(count, (all > 0 ? " of " + all : "") + rest + (known ? left(count, all) : ""));
+  }
+
+  private String left(long count, long all) {
+    double each = (double) (time.monotonicNanos() - begun) / (count - before);
+    long seconds = (long) (Math.max(0, all - count) * each / 1e9);
+    return seconds < 60
+        ? ", about %d s left".formatted(seconds + 1)
+        : ", about %d min left".formatted((seconds + 59) / 60);
   }
 
   /** Leaves the line empty, for what is said at the end. */

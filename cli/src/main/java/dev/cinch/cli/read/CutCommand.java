@@ -101,7 +101,11 @@ public final class CutCommand implements Callable<Integer> {
     line.text("by", cut.by()).list("logs");
     for (Part part : cut.logs()) {
       line.object().text("log", part.name().value()).text("id", part.log().toString());
-      line.number("record", part.record()).timeIfAny("expiredBefore", part.floor()).end();
+      line.number("record", part.record()).timeIfAny("expiredBefore", part.floor());
+      if (part.table() >= 0) {
+        line.number("table", part.table());
+      }
+      line.end();
     }
     line.end();
   }

@@ -123,15 +123,7 @@ public final class SqlCommand implements Callable<Integer> {
     instant = of == null ? () -> {} : () -> of.check(logs, range.start());
     var ignored = new IgnoredMessages(io, NAME);
     var source =
-        new Source(
-            opened,
-            logs,
-            range.start(),
-            end,
-            Long.MAX_VALUE,
-            live,
-            store.store.isDirectory(),
-            ignored);
+        new Source(opened, logs, range.start(), end, live, store.store.isDirectory(), ignored);
     Path scratch =
         Path.of(System.getProperty("java.io.tmpdir"), "cinch-sql-" + ProcessHandle.current().pid());
     Path target = parquet == null ? null : parquet.toAbsolutePath().normalize();
@@ -140,7 +132,8 @@ public final class SqlCommand implements Callable<Integer> {
             ? null
             : target.resolveSibling(
                 "tmp-" + target.getFileName() + "-" + ProcessHandle.current().pid());
-    try (Session session = engine.open(source, new Limits(memory * (1L << 20), scratch, written))) {
+    List<Path> files = written == null ? List.of() : List.of(written);
+    try (Session session = engine.open(source, new Limits(memory * (1L << 20), scratch, files))) {
       if (text == null && io.outTerminal() && System.console() != null) {
         return ask(engine, session, logs);
       }
@@ -209,7 +202,7 @@ public final class SqlCommand implements Callable<Integer> {
 
   /** The time goes into what comes before the first row. */
   private Answer watched(Session session, String statement) throws IOException {
-    try (var watch = new Watch(io, session::read, " messages read")) {
+    try (var watch = new Watch(io, session::read, () -> 0, " messages read")) {
       return session.run(statement);
     }
   }

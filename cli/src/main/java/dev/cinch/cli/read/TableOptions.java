@@ -11,11 +11,13 @@ import dev.cinch.view.SqlEngine;
 import dev.cinch.view.TableBuilder;
 import dev.cinch.view.TableBuilder.Settings;
 import dev.cinch.view.TableColumn;
+import dev.cinch.view.TableShape;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /** What to build of tables that other engines read. */
@@ -23,13 +25,24 @@ import picocli.CommandLine.Option;
 final class TableOptions {
   private static final String NAME = "cinch view build";
 
+  /** One file for each core, and no more than have room in the memory. */
+  private static final int WORKERS = 4;
+
   @Option(
       names = "--table",
-      required = true,
       description =
           "Build tables in place of segments: Parquet files and a log of Delta Lake, in the"
               + " directory table of each log.")
   boolean table;
+
+  @Option(
+      names = "--latest-by",
+      paramLabel = "PATH",
+      description =
+          "Build a table of the last message of each key, in the directory latest of each log. PATH"
+              + " is where the key stands in payloads in JSON, like $.key. A message in which all"
+              + " else is null, or missing, takes its key out.")
+  @Nullable String latest;
 
   @Option(
       names = "--column",
@@ -41,15 +54,22 @@ final class TableOptions {
 
   /** The builders of a store's logs. */
   Builders builders(Io io, Store store, JsonOption json, Duration wait) throws IOException {
-    var parsed = new ArrayList<TableColumn>();
-    for (String column : columns) {
-      try {
-        parsed.add(TableColumn.parse(column));
-      } catch (IllegalArgumentException e) {
-        throw new Misuse("" + e.getMessage(), e);
+    var shapes = new ArrayList<TableShape>();
+    try {
+      List<TableColumn> parsed = columns.stream().map(TableColumn::parse).toList();
+      if (table) {
+        shapes.add(new TableShape(parsed, null));
       }
+      if (latest != null) {
+        shapes.add(new TableShape(parsed, latest));
+      }
+    } catch (IllegalArgumentException e) {
+      throw new Misuse("" + e.getMessage(), e);
     }
-    return new Builders(io, store, SqlCommand.engine(), json, wait, parsed);
+    if (shapes.isEmpty()) {
+      throw new Misuse("--column is for a table: name --table or --latest-by");
+    }
+    return new Builders(io, store, SqlCommand.engine(), json, wait, shapes);
   }
 
   /** Builds tables of one store. */
@@ -59,10 +79,16 @@ final class TableOptions {
       SqlEngine engine,
       JsonOption json,
       Duration age,
-      List<TableColumn> columns) {
+      List<TableShape> shapes) {
     private static final long MEMORY = 1L << 30;
 
     void build(Log log, Output out) throws IOException {
+      for (TableShape shape : shapes) {
+        build(log, shape, out);
+      }
+    }
+
+    private void build(Log log, TableShape shape, Output out) throws IOException {
       var ignored = new IgnoredMessages(io, NAME);
       var settings =
           new Settings(
@@ -70,11 +96,13 @@ final class TableOptions {
               MEMORY,
               Path.of(System.getProperty("java.io.tmpdir")),
               Settings.FILE_BYTES,
+              Math.min(WORKERS, Runtime.getRuntime().availableProcessors()),
               ignored);
       var builder = new TableBuilder(store, log, settings);
       TableBuilder.Result r;
-      try (var watch = new Watch(io, builder::progress, " messages of " + log.name())) {
-        r = builder.run(columns, age);
+      try (var watch =
+          new Watch(io, builder::progress, builder::planned, " messages of " + log.name())) {
+        r = builder.run(shape, age);
       } catch (IllegalArgumentException e) {
         throw new Misuse("" + e.getMessage(), e);
       }
@@ -82,28 +110,39 @@ final class TableOptions {
         io.say(NAME, log.name() + ": " + r.unparsed() + " values are of no column's type: null");
       }
       if (r.files() + r.removed() > 0 || json.json) {
-        json.print(
-            out,
-            "%s: %d file%s added (%d messages, %d bytes), %d removed; version %d through %s"
-                .formatted(
-                    log.name(),
-                    r.files(),
-                    r.files() == 1 ? "" : "s",
-                    r.messages(),
-                    r.bytes(),
-                    r.removed(),
-                    r.version(),
-                    r.to() == Long.MIN_VALUE ? "no time" : Moment.text(r.to())),
-            line ->
-                line.text("log", log.name().toString())
-                    .number("files", r.files())
-                    .number("messages", r.messages())
-                    .number("bytes", r.bytes())
-                    .number("removed", r.removed())
-                    .number("unparsed", r.unparsed())
-                    .number("version", r.version())
-                    .timeIfAny("tableThrough", r.to()));
+        print(log, shape, r, out);
       }
+    }
+
+    private void print(Log log, TableShape shape, TableBuilder.Result r, Output out)
+        throws IOException {
+      String key = shape.key();
+      json.print(
+          out,
+          "%s%s: %d file%s added (%d messages, %d bytes), %d removed; version %d through %s"
+              .formatted(
+                  log.name(),
+                  key == null ? "" : " by " + key,
+                  r.files(),
+                  r.files() == 1 ? "" : "s",
+                  r.messages(),
+                  r.bytes(),
+                  r.removed(),
+                  r.version(),
+                  r.to() == Long.MIN_VALUE ? "no time" : Moment.text(r.to())),
+          line -> {
+            line.text("log", log.name().toString());
+            if (key != null) {
+              line.text("latestBy", key);
+            }
+            line.number("files", r.files())
+                .number("messages", r.messages())
+                .number("bytes", r.bytes())
+                .number("removed", r.removed())
+                .number("unparsed", r.unparsed())
+                .number("version", r.version())
+                .timeIfAny("tableThrough", r.to());
+          });
     }
   }
 }

@@ -2,7 +2,9 @@ package dev.cinch.cli.read;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.read.MessageSink;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.ExitCode;
@@ -205,16 +207,16 @@ public final class ViewCommand {
           format = 'newline_delimited', columns = {"add": 'STRUCT(path VARCHAR)', "remove": 'STRUCT(path VARCHAR)'});
         SET VARIABLE files = (SELECT list('%1$s/' || "add".path) FROM actions WHERE "add".path IS NOT NULL
           AND "add".path NOT IN (SELECT "remove".path FROM actions WHERE "remove".path IS NOT NULL));
-        SELECT * FROM read_parquet(getvariable('files')) ORDER BY time_ns, tie;
+        SELECT * FROM read_parquet(getvariable('files'))%2$s ORDER BY time_ns, tie;
 
         # Spark, with delta-spark
-        spark.read.format("delta").load("%1$s").orderBy("time_ns", "tie").show()
+        spark.read.format("delta").load("%1$s")%3$s.orderBy("time_ns", "tie").show()
 
         # Polars, with deltalake
-        polars.read_delta("%1$s").sort("time_ns", "tie")
+        polars.read_delta("%1$s")%4$s.sort("time_ns", "tie")
 
         # pandas, with deltalake
-        deltalake.DeltaTable("%1$s").to_pandas().sort_values(["time_ns", "tie"])
+        deltalake.DeltaTable("%1$s").to_pandas()%5$s.sort_values(["time_ns", "tie"])
         """;
 
     private final Io io;
@@ -224,23 +226,57 @@ public final class ViewCommand {
     @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
     LogName log;
 
+    @Option(names = "--latest", description = "The table of the last message of each key.")
+    boolean latest;
+
+    @Option(
+        names = "--cut",
+        paramLabel = "N",
+        description = "Lines that read what lies before the time of this cut; last: the newest.")
+    @Nullable String cut;
+
     Sql(Io io) {
       this.io = io;
     }
 
     @Override
     public Integer call() throws IOException {
-      Log opened = store.open().log(log);
-      if (TableFiles.of(opened).isEmpty()) {
-        throw new Failure.Refusal(
-            "\"%s\" has no table: make one with cinch view build --table --log %s"
-                .formatted(log, log));
+      if (latest && cut != null) {
+        throw new Misuse("--latest is one state, and no instant of it is kept; leave out --cut");
       }
-      Path table = opened.context().layout().table().path().toAbsolutePath().normalize();
+      Store opened = store.open();
+      @Nullable CutReading of = cut == null ? null : CutReading.of(opened, cut);
+      Log from = of == null ? opened.log(log) : of.open(log, Long.MIN_VALUE);
+      TableFiles table =
+          TableFiles.of(from, latest)
+              .orElseThrow(
+                  () ->
+                      new Failure.Refusal(
+                          "\"%s\" has no such table: make one with cinch view build %s --log %s"
+                              .formatted(log, latest ? "--latest-by PATH" : "--table", log)));
+      LogLayout layout = from.context().layout();
+      Name root = (latest ? layout.latest() : layout.table()).root();
+      Path path = root.path().toAbsolutePath().normalize();
+      String[] limits = of == null ? new String[] {"", "", "", ""} : limits(of, table);
       try (Output out = io.output()) {
-        out.text(LINES.formatted(table));
+        out.text(LINES.formatted(path, limits[0], limits[1], limits[2], limits[3]));
       }
       return ExitCode.GOOD;
+    }
+
+    private String[] limits(CutReading of, TableFiles table) {
+      if (table.through() < of.time()) {
+        io.say(
+            "cinch view sql",
+            "the table of %s goes through %s; run cinch view build --table --wait 0s first"
+                .formatted(log, Moment.text(table.through())));
+      }
+      return new String[] {
+        " WHERE time_ns < " + of.time(),
+        ".where(\"time_ns < %d\")".formatted(of.time()),
+        ".filter(polars.col(\"time_ns\") < %d)".formatted(of.time()),
+        ".query(\"time_ns < %d\")".formatted(of.time())
+      };
     }
   }
 }

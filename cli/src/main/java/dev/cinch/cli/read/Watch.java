@@ -15,16 +15,17 @@ final class Watch implements AutoCloseable {
 
   /**
    * @param count how many there are so far; asked by a thread of its own
+   * @param all how many there will be, more or less; 0 if nobody knows
    * @param rest what follows the count
    */
-  Watch(Io io, LongSupplier count, String rest) {
+  Watch(Io io, LongSupplier count, LongSupplier all, String rest) {
     var progress = new Progress(io);
     thread =
         new Thread(
             () -> {
               try {
                 while (!over.await(PAUSE_MS, TimeUnit.MILLISECONDS)) {
-                  progress.show(count.getAsLong(), rest);
+                  progress.show(count.getAsLong(), all.getAsLong(), rest);
                 }
               } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();

@@ -24,6 +24,7 @@ import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.http.ShardRouter;
+import dev.cinch.view.Tables;
 import java.io.IOException;
 import java.util.HashSet;
 import java.util.List;
@@ -160,6 +161,7 @@ public final class LogCommand {
           yes == null ? null : yes.value(),
           "This deletes all messages of the log for good.");
       HorizonChain.Link unused = log.horizon().end();
+      Tables.empty(log);
       Removal removal = new RemovedLogs(opened.context()).bury(log.context());
       try (Output out = io.output()) {
         json.print(

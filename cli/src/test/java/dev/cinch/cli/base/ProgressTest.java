@@ -67,6 +67,26 @@ class ProgressTest {
     assertEquals("", shown(false));
   }
 
+  @Test
+  void whatIsLeftGoesByWhatWasDone() {
+    var err = new ByteArrayOutputStream();
+    var progress = new Progress(io(true, err), time);
+    progress.show(0, 0, " things");
+    for (long count : new long[] {10, 20, 190}) {
+      clock += 1_000_000_000;
+      progress.show(count, 200, " things");
+    }
+    progress.end();
+    assertEquals(
+        "0 things|10 of 200 things|20 of 200 things, about 19 s left"
+            + "|190 of 200 things, about 1 s left|",
+        err.toString(StandardCharsets.UTF_8).substring(4).replace("\r\033[K", "|"));
+    progress.show(1, 1 << 30, " things");
+    clock += 60_000_000_000L;
+    progress.show(200, 1 << 30, " things");
+    assertTrue(err.toString(StandardCharsets.UTF_8).endsWith(" min left"));
+  }
+
   private String waited(boolean terminal) {
     var err = new ByteArrayOutputStream();
     clock = -7;
