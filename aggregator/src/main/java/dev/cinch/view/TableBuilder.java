@@ -324,26 +324,9 @@ public final class TableBuilder {
         return new Part(null, through, 0);
       }
       Name name = table.file(version, Id.random(log.store().random()));
-      publish(out, name);
+      publish(table, out, name);
       var file = new File(name.last(), Files.size(out), facts.get(0), facts.get(1), facts.get(2));
       return new Part(file, through, facts.get(3));
-    }
-
-    private void publish(Path local, Name name) throws IOException {
-      storage.prepare(table.root());
-      storage.prepare(table.commits());
-      try (Draft draft = storage.draft(table.root());
-          FileChannel in = FileChannel.open(local)) {
-        ByteBuffer chunk = ByteBuffer.allocate(COPIED);
-        while (in.read(chunk) >= 0) {
-          draft.write(chunk.flip());
-          chunk.clear();
-        }
-        draft.finish();
-        log.requireSame();
-        boolean unused = draft.publish(name); // its name is like no other's
-      }
-      storage.secure(table.root()); // no commit names what may be lost
     }
   }
 
@@ -355,6 +338,23 @@ public final class TableBuilder {
         settings.objection().ignored(message, file, why);
       }
     }
+  }
+
+  private void publish(TableLayout table, Path local, Name name) throws IOException {
+    storage.prepare(table.root());
+    storage.prepare(table.commits());
+    try (Draft draft = storage.draft(table.root());
+        FileChannel in = FileChannel.open(local)) {
+      ByteBuffer chunk = ByteBuffer.allocate(COPIED);
+      while (in.read(chunk) >= 0) {
+        draft.write(chunk.flip());
+        chunk.clear();
+      }
+      draft.finish();
+      log.requireSame();
+      boolean unused = draft.publish(name); // its name is like no other's
+    }
+    storage.secure(table.root()); // no commit names what may be lost
   }
 
   private static Part get(Future<Part> part) throws IOException {

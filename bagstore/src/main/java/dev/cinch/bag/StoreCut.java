@@ -59,7 +59,7 @@ public record StoreCut(
     for (Part part : logs) {
       ObjectNode one = all.addObject().put("name", part.name.value());
       one.put("log", part.log.toString()).put("record", part.record);
-      one.put("digest", part.digest).put("floor", part.floor).put("table", part.table);
+      one.put("digest", part.digest).put("floor", part.floor).put("tableVersion", part.table);
     }
     return Envelope.encode(TYPE, document);
   }
@@ -104,7 +104,7 @@ public record StoreCut(
           in.number("record", 1, Numbered.MAX),
           in.sha256("digest"),
           in.number("floor"),
-          in.number("table", -1, Long.MAX_VALUE));
+          in.number("tableVersion", -1, Long.MAX_VALUE));
     } catch (IllegalArgumentException e) {
       throw new DamagedException(path, 0, "names of logs", name);
     }

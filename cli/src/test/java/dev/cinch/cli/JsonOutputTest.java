@@ -62,7 +62,8 @@ final class JsonOutputTest {
       lines("cinch doctor", cinch.run("doctor", "--json"));
       lines("cinch view build", cinch.run("view", "build", "--json").ended(0));
       lines("cinch view build", cinch.run("view", "build", "--wait=0s", "--json").ended(0));
-      lines("cinch view build", cinch.run("view", "build", "--table", "--json").ended(0));
+      String[] tables = {"view", "build", "--table", "--latest-by=$.a", "--json"};
+      lines("cinch view build", cinch.run(tables).ended(0));
       lines("cinch sql", cinch.run("sql", "--json", "SELECT 1 AS one, [2] AS more").ended(0));
       String[] retired = {"gc", "--retention=0s", "--log=old", "--json", "--dry-run"};
       lines("cinch gc", cinch.run(retired).ended(0));

@@ -45,6 +45,7 @@ class FileNamesTest {
                 "OwnPaths",
                 "SealName",
                 "StoreLayout",
+                "TableLayout",
                 "TimeName")
             .map(name -> layout.resolve(name + ".java"))
             .toList();
