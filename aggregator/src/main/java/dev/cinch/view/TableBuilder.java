@@ -326,7 +326,11 @@ public final class TableBuilder {
       Name name = table.file(version, Id.random(log.store().random()));
       publish(table, out, name);
       var file = new File(name.last(), Files.size(out), facts.get(0), facts.get(1), facts.get(2));
-      return new Part(file, through, facts.get(3));
+      long nulls = 0;
+      for (String statement : query.unparsed()) {
+        nulls += numbers(session, statement).get(0);
+      }
+      return new Part(file, through, nulls);
     }
   }
 

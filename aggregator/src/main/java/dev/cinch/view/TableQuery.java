@@ -2,7 +2,6 @@ package dev.cinch.view;
 
 import dev.cinch.bag.model.LogName;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
@@ -48,19 +47,24 @@ record TableQuery(TableShape shape, LogName log, List<Path> old, long floor, Pat
             old.stream().map(TableQuery::literal).collect(Collectors.joining(", ")), floor);
   }
 
-  /** The number of messages, the first and last time, and how many values were not parsed. */
+  /** The number of messages, the first and last time. */
   String facts() {
-    var unparsed = new ArrayList<String>(List.of("0"));
-    for (TableColumn column : shape.columns()) {
-      unparsed.add(
-          "count(*) FILTER (\"%s\" IS NULL AND %s IS NOT NULL)"
-              .formatted(column.name(), column.text()));
-    }
-    return "SELECT count(*), coalesce(min(time_ns), 0), coalesce(max(time_ns), 0), "
-        + String.join(" + ", unparsed)
-        + " FROM read_parquet("
-        + literal(out)
-        + ")";
+    return "SELECT count(*), coalesce(min(time_ns), 0), coalesce(max(time_ns), 0) FROM "
+        + written();
+  }
+
+  /** Of each column how many values were not parsed. Reads payloads only where it has nulls. */
+  List<String> unparsed() {
+    return shape.columns().stream()
+        .map(
+            column ->
+                "SELECT count(*) FROM %s WHERE \"%s\" IS NULL AND %s IS NOT NULL"
+                    .formatted(written(), column.name(), column.text()))
+        .toList();
+  }
+
+  private String written() {
+    return "read_parquet(" + literal(out) + ")";
   }
 
   private static String literal(Path file) {
