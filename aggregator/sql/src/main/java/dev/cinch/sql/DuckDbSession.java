@@ -38,6 +38,9 @@ final class DuckDbSession implements Session {
   /** What the driver says in place of a reason. */
   private static final String NO_REASON = "Invalid result set";
 
+  private static final Pattern EXPLAIN =
+      Pattern.compile("(?i)^\\s*EXPLAIN\\s+(ANALYZE\\s+)?([(][^)]*[)]\\s*)?");
+
   private static final Pattern NO_TABLE =
       Pattern.compile("(?s)Catalog Error: Table with name (.*?) does not exist!.*");
 
@@ -149,8 +152,9 @@ final class DuckDbSession implements Session {
 
   /** What the plan says; nothing where there is none, of which running the statement tells. */
   private Map<String, TimeBounds> bounds(String statement) throws SQLException {
+    String explained = EXPLAIN.matcher(statement).replaceFirst("");
     try (Statement explain = connection.createStatement();
-        ResultSet plan = explain.executeQuery("EXPLAIN (FORMAT json) " + statement)) {
+        ResultSet plan = explain.executeQuery("EXPLAIN (FORMAT json) " + explained)) {
       if (plan.next() && plan.getMetaData().getColumnCount() == 2) {
         return TimeBounds.of(new ObjectMapper().readTree(plan.getString(2)));
       }

@@ -496,6 +496,8 @@ class TableBuilderTest {
         assertThrows(
             SqlEngine.StatementException.class,
             () -> column(session, "SELECT * FROM read_text('%s/*')".formatted(rig.root)));
+        assertTrue(column(session, "EXPLAIN ANALYZE " + lines).get(0).length() > 0);
+        assertEquals(7 - (within ? 4 : 0), session.read());
         if (within) { // anybody may remove the table, also while a session goes on
           Path table = log.context().layout().table().root().path();
           for (String name : fs.list(table)) {
