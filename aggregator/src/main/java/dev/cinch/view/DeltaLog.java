@@ -1,6 +1,7 @@
 package dev.cinch.view;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
@@ -29,7 +30,13 @@ import org.jspecify.annotations.Nullable;
  */
 @CheckReturnValue
 final class DeltaLog {
-  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final ObjectMapper JSON =
+      new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
+
+  /** Those of Delta Lake's protocol that Cinch writes, and all that it understands. */
+  private static final int READER_VERSION = 1;
+
+  private static final int WRITER_VERSION = 2;
   private static final int MAX_COMMIT = 1 << 24;
   private static final long NANOS_PER_MS = 1_000_000;
 
@@ -72,7 +79,7 @@ final class DeltaLog {
   /**
    * Reads all commits.
    *
-   * @throws DamagedException if one is missing or damaged
+   * @throws DamagedException if one is missing or damaged, or not of Cinch
    */
   State read() throws IOException {
     var versions = new TreeSet<Long>();
@@ -94,7 +101,9 @@ final class DeltaLog {
       }
       next++;
       Name at = layout.commit(version);
-      for (JsonNode action : actions(at)) {
+      List<JsonNode> actions = actions(at);
+      requireOurs(actions, at);
+      for (JsonNode action : actions) {
         JsonNode add = action.path("add");
         JsonNode remove = action.path("remove");
         JsonNode txn = action.path("txn");
@@ -104,14 +113,59 @@ final class DeltaLog {
           String path = remove.path("path").asText();
           files.remove(path);
           removed.put(path, remove.path("deletionTimestamp").asLong());
-        } else if (txn.path("appId").asText().equals(application())) {
+        } else if (isOurs(txn)) {
           through = txn.path("version").asLong();
         } else if (action.has("metaData")) {
-          columns = TableColumn.ofMetadata(action.get("metaData"));
+          columns = columns(action.get("metaData"), at);
         }
       }
     }
     return new State(next - 1, through, files, removed, columns);
+  }
+
+  /**
+   * Who commits without saying through which time the table has the log may have added, or removed,
+   * anything; and no file is read that is not in the table's directory.
+   */
+  private void requireOurs(List<JsonNode> actions, Name at) throws DamagedException {
+    boolean ours = actions.stream().anyMatch(action -> isOurs(action.path("txn")));
+    for (JsonNode action : actions) {
+      int reader = action.path("protocol").path("minReaderVersion").asInt();
+      int writer = action.path("protocol").path("minWriterVersion").asInt();
+      if (reader > READER_VERSION || writer > WRITER_VERSION) {
+        throw foreign(
+            at,
+            "a table for readers of version %d and writers of version %d, or less"
+                .formatted(READER_VERSION, WRITER_VERSION),
+            "%d and %d; a newer Cinch may read it".formatted(reader, writer));
+      }
+      if (!ours && (action.has("add") || action.has("remove") || action.has("metaData"))) {
+        throw foreign(at, "a commit of Cinch for log " + layout.name(), "one of another writer");
+      }
+      for (String kind : List.of("add", "remove")) {
+        String path = action.path(kind).path("path").asText();
+        if (action.has(kind) && LogLayout.tableFileVersion(path).isEmpty()) {
+          throw foreign(at, "files of Cinch", path);
+        }
+      }
+    }
+  }
+
+  private static DamagedException foreign(Name at, String expected, String found) {
+    return new DamagedException(
+        at, 0, expected, found + "; remove the directory table, and build it anew");
+  }
+
+  private boolean isOurs(JsonNode txn) {
+    return txn.path("appId").asText().equals(application());
+  }
+
+  private static List<TableColumn> columns(JsonNode metadata, Name at) throws DamagedException {
+    try {
+      return TableColumn.ofMetadata(metadata);
+    } catch (IllegalArgumentException e) {
+      throw foreign(at, "columns that this version knows", "" + e.getMessage());
+    }
   }
 
   private List<JsonNode> actions(Name at) throws IOException {
@@ -125,6 +179,9 @@ final class DeltaLog {
               try {
                 for (String line : new String(bytes, StandardCharsets.UTF_8).split("\n")) {
                   actions.add(JSON.readTree(line));
+                  if (!actions.get(actions.size() - 1).isObject()) {
+                    throw new DamagedException(at, 0, "a JSON object in each line", line);
+                  }
                 }
               } catch (JsonProcessingException e) {
                 throw new DamagedException(
@@ -176,8 +233,8 @@ final class DeltaLog {
               "protocol",
               JsonNodeFactory.instance
                   .objectNode()
-                  .put("minReaderVersion", 1)
-                  .put("minWriterVersion", 2)));
+                  .put("minReaderVersion", READER_VERSION)
+                  .put("minWriterVersion", WRITER_VERSION)));
       written.add(wrapped("metaData", TableColumn.metadata(columns, log.id(), now)));
     }
     ObjectNode txn = JsonNodeFactory.instance.objectNode();

@@ -5,6 +5,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * Where everything of a log stands.
@@ -41,6 +42,9 @@ public record LogLayout(Name root, LogName name) {
   private static final int COMMIT_DIGITS = 20;
   private static final String COMMIT_SUFFIX = ".json";
   private static final String PARQUET = ".parquet";
+
+  private static final Pattern TABLE_FILE =
+      Pattern.compile("[0-9]{%d}-[0-9a-f]{32}[.]parquet".formatted(COMMIT_DIGITS));
   private static final String FLOOR_PREFIX = "floor-";
   private static final String END_PREFIX = "end-";
   private static final String DATA_SUFFIX = ".log";
@@ -271,7 +275,7 @@ public record LogLayout(Name root, LogName name) {
 
   /** The version of the commit that may name a file; empty for a name of another kind. */
   public static OptionalLong tableFileVersion(String name) {
-    return name.endsWith(PARQUET) && name.length() > COMMIT_DIGITS
+    return TABLE_FILE.matcher(name).matches()
         ? Numbered.parse(name.substring(0, COMMIT_DIGITS), COMMIT_DIGITS)
         : OptionalLong.empty();
   }
