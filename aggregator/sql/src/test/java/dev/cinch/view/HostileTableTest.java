@@ -37,6 +37,7 @@ import dev.cinch.view.TableBuilder.Result;
 import dev.cinch.view.TableBuilder.Settings;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -414,7 +415,25 @@ class HostileTableTest {
     }
   }
 
-  /** Whoever lost the answer looks at what is there: no file goes that a commit names. */
+  /** A server that has a request twice says the second time that the name is taken. */
+  @Test
+  void whoFindsItsOwnCommitAddedIt() throws Exception {
+    Rig rig = Rig.memory(12);
+    write(rig, 6);
+    var faulty = new FaultyFs(fs(rig));
+    faulty.after(
+        op -> {
+          if (op.kind() == Kind.LINK && ofTable(op)) {
+            throw new FileAlreadyExistsException(op.path().toString());
+          }
+        });
+    Result result = run(rig, faulty);
+    assertEquals(6, result.messages());
+    assertEquals(result.files(), state(rig).files().size());
+    assertEquals(0, run(rig).files());
+    check(rig, "");
+  }
+
   @ParameterizedTest
   @EnumSource(
       value = Fault.class,
