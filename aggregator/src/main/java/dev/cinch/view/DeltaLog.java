@@ -1,8 +1,10 @@
 package dev.cinch.view;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.errorprone.annotations.CheckReturnValue;
@@ -31,8 +33,20 @@ import org.jspecify.annotations.Nullable;
  */
 @CheckReturnValue
 final class DeltaLog {
-  private static final ObjectMapper JSON = new ObjectMapper();
-  private static final int MAX_COMMIT = 1 << 24;
+  private static final ObjectMapper JSON =
+      new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
+
+  /** Those of Delta Lake's protocol that Cinch writes, and all that it understands. */
+  private static final int READER_VERSION = 1;
+
+  private static final int WRITER_VERSION = 2;
+
+  /** A commit in so many has the sum of all: so opening a table does not take ever longer. */
+  static final int SUMMED = 256;
+
+  private static final String SUM = "cinchSum";
+
+  private static final int MAX_COMMIT = 1 << 28;
   private static final long NANOS_PER_MS = 1_000_000;
 
   private final LogContext log;
@@ -82,57 +96,129 @@ final class DeltaLog {
   }
 
   /**
-   * Reads all commits.
+   * Reads the commits, from the last sum on.
    *
-   * @throws DamagedException if one is missing or damaged
+   * @throws DamagedException if one is missing or damaged, or not of Cinch
    */
   State read() throws IOException {
     var versions = new TreeSet<Long>();
     for (String name : log.storage().listIfThere(layout.commits(), Freshness.PERMITTED)) {
       TableLayout.commitVersion(name).ifPresent(versions::add);
     }
-    long through = Long.MIN_VALUE;
-    var files = new LinkedHashMap<String, File>();
-    var removed = new LinkedHashMap<String, Long>();
-    var shape = new TableShape(List.of(), null);
-    long next = 0;
+    long last = -1;
     for (long version : versions) {
-      if (version != next) {
+      if (version != ++last) {
         throw new DamagedException(
-            layout.commit(next),
+            layout.commit(last),
             0,
-            "commit %d, which others follow".formatted(next),
+            "commit %d, which others follow".formatted(last),
             "no file: it is missing; restore it, or remove the directory %s and build it anew"
                 .formatted(layout.root().last()));
       }
-      next++;
-      Name at = layout.commit(version);
-      for (JsonNode action : actions(at)) {
-        JsonNode add = action.path("add");
-        JsonNode remove = action.path("remove");
-        JsonNode txn = action.path("txn");
-        if (add.isObject()) {
-          files.put(add.path("path").asText(), file(add, at));
-        } else if (remove.isObject()) {
-          String path = remove.path("path").asText();
-          files.remove(path);
-          removed.put(path, remove.path("deletionTimestamp").asLong());
-        } else if (txn.path("appId").asText().equals(application())) {
-          through = txn.path("version").asLong();
-        } else if (action.has("metaData")) {
-          shape = shape(action.get("metaData"), at);
-        }
-      }
     }
-    return new State(next - 1, through, files, removed, shape);
+    var replay = new Replay();
+    long next = Math.max(0, last - last % SUMMED);
+    while (next > 0 && !replay.isBegun(layout.commit(next))) {
+      next -= SUMMED;
+    }
+    for (next += next > 0 ? 1 : 0; next <= last; next++) {
+      replay.add(layout.commit(next));
+    }
+    return new State(last, replay.through, replay.files, replay.removed, replay.shape);
   }
 
-  private static TableShape shape(JsonNode metadata, Name at) throws DamagedException {
+  /** What commits say together. */
+  private final class Replay {
+    private final Map<String, File> files = new LinkedHashMap<>();
+    private final Map<String, Long> removed = new LinkedHashMap<>();
+    private TableShape shape = new TableShape(List.of(), null);
+    private long through = Long.MIN_VALUE;
+
+    /** Whether a commit has what all up to it say together, so that it can begin there. */
+    boolean isBegun(Name commit) throws IOException {
+      for (JsonNode action : actions(commit)) {
+        JsonNode sum = action.path("commitInfo").path(SUM);
+        for (JsonNode part : sum) {
+          add(part, commit);
+        }
+        if (!sum.isMissingNode()) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    void add(Name commit) throws IOException {
+      List<JsonNode> actions = actions(commit);
+      requireOurs(actions, commit);
+      for (JsonNode action : actions) {
+        add(action, commit);
+      }
+    }
+
+    private void add(JsonNode action, Name at) throws DamagedException {
+      JsonNode add = action.path("add");
+      JsonNode remove = action.path("remove");
+      JsonNode txn = action.path("txn");
+      if (add.isObject()) {
+        files.put(add.path("path").asText(), file(add, at));
+      } else if (remove.isObject()) {
+        String path = remove.path("path").asText();
+        files.remove(path);
+        removed.put(path, remove.path("deletionTimestamp").asLong());
+      } else if (isOurs(txn)) {
+        through = txn.path("version").asLong();
+      } else if (action.has("metaData")) {
+        shape = shape(action.get("metaData"), at);
+      }
+    }
+  }
+
+  private TableShape shape(JsonNode metadata, Name at) throws DamagedException {
     try {
       return TableShape.of(metadata);
     } catch (IllegalArgumentException e) {
-      throw new DamagedException(at, 0, "settings of Cinch", "" + e.getMessage());
+      throw foreign(at, "settings that this version knows", "" + e.getMessage());
     }
+  }
+
+  /**
+   * A commit that does not say through which time the table has the log may have added, or removed,
+   * anything; and no file is read that is not in the table's directory.
+   */
+  private void requireOurs(List<JsonNode> actions, Name at) throws DamagedException {
+    boolean ours = actions.stream().anyMatch(action -> isOurs(action.path("txn")));
+    for (JsonNode action : actions) {
+      int reader = action.path("protocol").path("minReaderVersion").asInt();
+      int writer = action.path("protocol").path("minWriterVersion").asInt();
+      if (reader > READER_VERSION || writer > WRITER_VERSION) {
+        throw foreign(
+            at,
+            "a table for readers of version %d and writers of version %d, or less"
+                .formatted(READER_VERSION, WRITER_VERSION),
+            "%d and %d; a newer Cinch may read it".formatted(reader, writer));
+      }
+      if (!ours && (action.has("add") || action.has("remove") || action.has("metaData"))) {
+        throw foreign(
+            at, "a commit of Cinch for log " + log.layout().name(), "one of another writer");
+      }
+      for (String kind : List.of("add", "remove")) {
+        String path = action.path(kind).path("path").asText();
+        if (action.has(kind) && TableLayout.fileVersion(path).isEmpty()) {
+          throw foreign(at, "files of Cinch", path);
+        }
+      }
+    }
+  }
+
+  private DamagedException foreign(Name at, String expected, String found) {
+    String directory = layout.root().last();
+    return new DamagedException(
+        at, 0, expected, found + "; remove the directory " + directory + ", and build it anew");
+  }
+
+  private boolean isOurs(JsonNode txn) {
+    return txn.path("appId").asText().equals(application());
   }
 
   private List<JsonNode> actions(Name at) throws IOException {
@@ -146,6 +232,9 @@ final class DeltaLog {
               try {
                 for (String line : new String(bytes, StandardCharsets.UTF_8).split("\n")) {
                   actions.add(JSON.readTree(line));
+                  if (!actions.get(actions.size() - 1).isObject()) {
+                    throw new DamagedException(at, 0, "a JSON object in each line", line);
+                  }
                 }
               } catch (JsonProcessingException e) {
                 throw new DamagedException(
@@ -190,6 +279,19 @@ final class DeltaLog {
     info.put("timestamp", now).put("operation", add == null ? "DELETE" : "WRITE");
     info.putObject("operationParameters").put("maker", maker);
     info.put("isBlindAppend", remove.isEmpty()).put("engineInfo", "Cinch");
+    var files = new LinkedHashMap<>(before.files());
+    var removed = new LinkedHashMap<>(before.removed());
+    for (File file : remove) {
+      files.remove(file.name());
+      removed.put(file.name(), now);
+    }
+    if (add != null) {
+      files.put(add.name(), add);
+    }
+    var after = new State(version, through, files, removed, shape);
+    if (version > 0 && version % SUMMED == 0) {
+      info.set(SUM, sum(after, now));
+    }
     var written = new ArrayList<ObjectNode>(List.of(wrapped("commitInfo", info)));
     if (version == 0) {
       written.add(
@@ -197,16 +299,13 @@ final class DeltaLog {
               "protocol",
               JsonNodeFactory.instance
                   .objectNode()
-                  .put("minReaderVersion", 1)
-                  .put("minWriterVersion", 2)));
+                  .put("minReaderVersion", READER_VERSION)
+                  .put("minWriterVersion", WRITER_VERSION)));
       written.add(wrapped("metaData", shape.metadata(log.id(), now)));
     }
-    ObjectNode txn = JsonNodeFactory.instance.objectNode();
-    txn.put("appId", application()).put("version", through).put("lastUpdated", now);
-    written.add(wrapped("txn", txn));
+    written.add(wrapped("txn", transaction(through, now)));
     for (File file : remove) {
-      ObjectNode removal = JsonNodeFactory.instance.objectNode();
-      removal.put("path", file.name()).put("deletionTimestamp", now).put("dataChange", true);
+      ObjectNode removal = removal(file.name(), now).put("dataChange", true);
       removal.put("extendedFileMetadata", true).put("size", file.size());
       removal.putObject("partitionValues");
       written.add(wrapped("remove", removal));
@@ -218,19 +317,35 @@ final class DeltaLog {
     written.forEach(line -> text.append(line).append('\n'));
     byte[] bytes = text.toString().getBytes(StandardCharsets.UTF_8);
     Name name = layout.commit(version);
-    if (!log.publish(name, bytes) && !isBy(maker, name)) {
-      return Optional.empty();
+    return log.publish(name, bytes) || isBy(maker, name) ? Optional.of(after) : Optional.empty();
+  }
+
+  /** All that counts of the commits so far, as actions, so that nobody needs to read these. */
+  private ArrayNode sum(State state, long now) {
+    ArrayNode sum = JsonNodeFactory.instance.arrayNode();
+    sum.add(wrapped("metaData", state.shape().metadata(log.id(), now)));
+    sum.add(wrapped("txn", transaction(state.through(), now)));
+    // Those that were removed before have gone, or go as what no commit names.
+    state.removed().entrySet().stream()
+        .filter(e -> e.getValue() > now - Tables.KEPT.toMillis())
+        .forEach(e -> sum.add(wrapped("remove", removal(e.getKey(), e.getValue()))));
+    for (File file : state.files().values()) {
+      ObjectNode stats = JsonNodeFactory.instance.objectNode().put("numRecords", file.messages());
+      stats.putObject("minValues").put("time_ns", file.first());
+      stats.putObject("maxValues").put("time_ns", file.last());
+      ObjectNode add = JsonNodeFactory.instance.objectNode().put("path", file.name());
+      sum.add(wrapped("add", add.put("size", file.size()).put("stats", stats.toString())));
     }
-    var files = new LinkedHashMap<>(before.files());
-    var removed = new LinkedHashMap<>(before.removed());
-    for (File file : remove) {
-      files.remove(file.name());
-      removed.put(file.name(), now);
-    }
-    if (add != null) {
-      files.put(add.name(), add);
-    }
-    return Optional.of(new State(version, through, files, removed, shape));
+    return sum;
+  }
+
+  private ObjectNode transaction(long through, long now) {
+    ObjectNode txn = JsonNodeFactory.instance.objectNode();
+    return txn.put("appId", application()).put("version", through).put("lastUpdated", now);
+  }
+
+  private static ObjectNode removal(String path, long when) {
+    return JsonNodeFactory.instance.objectNode().put("path", path).put("deletionTimestamp", when);
   }
 
   /** The answer may have been lost: what is there is the truth. */

@@ -1,6 +1,7 @@
 package dev.cinch.sim;
 
 import dev.cinch.bag.StoreCut;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
@@ -185,10 +186,25 @@ final class History {
     }
   }
 
+  /** Whether a cut has an earlier time than one that had to wait for all of its logs, too. */
+  private static boolean isBehind(StoreCut cut, StoreCut other) {
+    return cut.time() < other.time() && names(other).containsAll(names(cut));
+  }
+
+  private static List<LogName> names(StoreCut cut) {
+    return cut.logs().stream().map(StoreCut.Part::name).toList();
+  }
+
   void cut(StoreCut cut) {
     StoreCut before = cuts.put(cut.number(), cut);
     if (before != null) {
       violation("a number was given twice: " + before + " and " + cut);
+    }
+    for (StoreCut other : cuts.values()) {
+      if (other.number() < cut.number() && isBehind(cut, other)
+          || other.number() > cut.number() && isBehind(other, cut)) {
+        violation("the higher number has the lower time: " + other + " and " + cut);
+      }
     }
   }
 

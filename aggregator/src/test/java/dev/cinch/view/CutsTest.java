@@ -44,10 +44,12 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Rule H11: numbered instants over logs. */
 class CutsTest {
@@ -202,6 +204,36 @@ class CutsTest {
     assertEquals(4, read(store(rig), 1).size());
   }
 
+  /**
+   * Another cut is taken, of more than before, before each operation of one that is being taken.
+   */
+  @Test
+  void h11_noCutIsBehindOneOfALowerNumber() throws Exception {
+    boolean more = true;
+    for (int k = 0; more; k++) {
+      Rig rig = two(15);
+      var faulty = new FaultyFs(fs(rig));
+      Store store = store(rig, faulty);
+      List<Log> logs = store.whole(List.of(Rig.JOBS, PAY));
+      int[] left = {k};
+      var others = new ArrayList<StoreCut>();
+      faulty.before(
+          op -> {
+            if (left[0]-- == 0) {
+              write(rig, "b", Rig.JOBS, PAY);
+              others.add(take(rig));
+            }
+          });
+      StoreCut mine = new Cuts(store).take(logs);
+      more = !others.isEmpty();
+      for (StoreCut other : others) {
+        assertNotEquals(other.number(), mine.number());
+        assertTrue(
+            other.number() > mine.number() || other.time() <= mine.time(), other + " and " + mine);
+      }
+    }
+  }
+
   @ParameterizedTest
   @EnumSource(Fault.class)
   void h11_whoStopsAnywhereLeavesNothingThatStopsOthers(Fault fault) throws Exception {
@@ -261,6 +293,72 @@ class CutsTest {
     gc(rig);
     assertEquals(List.of("0000000004", "gone-0000000001-0000000003"), names(store(rig)));
     assertEquals(List.of(), damage(rig, rig.root));
+  }
+
+  /**
+   * Whoever removes cuts ends at any step, and the server loses power then, or some steps later.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void h11_noNumberComesBackAfterAPowerCut(boolean another) throws Exception {
+    boolean more = true;
+    for (int k = 1; more; k++) {
+      for (int seed = 0; seed < 16; seed++) {
+        Rig rig = two(16);
+        var faulty = new FaultyFs(fs(rig));
+        var gc = new FaultyFs(fs(rig));
+        var given = new HashSet<Long>();
+        int step = k;
+        var random = new Random(seed);
+        faulty.beforeFirst(
+            CutsTest::isLink,
+            () -> {
+              for (int i = 0; i < 3; i++) {
+                given.add(take(store(rig), PAY).number());
+              }
+              remove(rig, PAY);
+              rig.disk.forceAll();
+              Store store = store(rig, gc);
+              gc.arm(step, Fault.CRASH_AFTER, op -> op.path().toString().contains("/cuts"));
+              try {
+                new Cuts(store).removeUnreadable(true, path -> {});
+              } catch (FaultyFs.Crash e) {
+                assertTrue(gc.fired());
+              }
+              if (another) {
+                gc(rig);
+              }
+              rig.disk.powerCut(random::nextBoolean);
+            });
+        Store slept = store(rig, faulty);
+        assertTrue(given.add(new Cuts(slept).take(List.of(slept.log(Rig.JOBS))).number()));
+        more = gc.fired();
+      }
+    }
+  }
+
+  /** A closer ends before its record is durable, and the server loses power. */
+  @Test
+  void h11_aCutsRecordIsDurable() throws Exception {
+    Rig rig = two(17);
+    for (LogName name : List.of(Rig.JOBS, PAY)) {
+      try (LogWriter writer = store(rig).log(name).writer(Durability.SYNC)) {
+        Lines.append(writer, "b");
+      }
+    }
+    rig.disk.forceAll();
+    for (LogName name : List.of(Rig.JOBS, PAY)) {
+      var closer = new FaultyFs(fs(rig));
+      Log log = store(rig, closer).log(name);
+      closer.arm(
+          1,
+          Fault.CRASH_AFTER,
+          op -> op.kind() == Kind.LINK && op.path().toString().contains("horizon/records"));
+      assertThrows(FaultyFs.Crash.class, () -> rig.settle(log));
+    }
+    StoreCut cut = take(rig);
+    rig.disk.powerCut(); // before anybody reads it, who would make them durable too
+    assertEquals(4, read(store(rig), cut.number()).size());
   }
 
   @Test

@@ -25,6 +25,7 @@ import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.model.TableLayout;
 import dev.cinch.bag.store.RemovedLogs;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.Share;
 import dev.cinch.sql.DuckDbEngine;
 import dev.cinch.view.SqlEngine.Limits;
@@ -41,6 +42,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
@@ -401,6 +403,43 @@ class TableBuilderTest {
         new RemovedLogFiles(store).delete(Rig.JOBS, true, path -> {}) > 2, removal + " " + last);
     Path table = log.context().layout().table().root().path();
     assertThrows(NoSuchFileException.class, () -> rig.disk.view(Rig.ALICE).list(table));
+  }
+
+  /** However many commits there are: what they say, from a bounded number of them. */
+  @Test
+  void commitsAreSummedUp() throws Exception {
+    Rig rig = Rig.memory(12);
+    Log log = open(rig);
+    TableLayout table = log.context().layout().table();
+    log.context().storage().prepare(table.root());
+    log.context().storage().prepare(table.commits());
+    var commits = new DeltaLog(log.context(), table);
+    var shape = new TableShape(List.of(TableColumn.parse("n=$.n:long")), null);
+    DeltaLog.State now = commits.read();
+    var random = new Random(12);
+    for (int i = 0; i < 2 * DeltaLog.SUMMED + 40; i++) {
+      var files = List.copyOf(now.files().values());
+      List<DeltaLog.File> old = random.nextInt(3) == 0 && i > 0 ? files.subList(0, 1) : List.of();
+      Id id = Id.random(log.context().store().random());
+      var file = new DeltaLog.File(table.file(i, id).last(), i, 2 * i + 1, i - 5, i + 5);
+      now = commits.commit(now, shape, i % 7 == 3 ? null : file, old, i - 1).orElseThrow();
+      if (i % 97 == 0 || i % DeltaLog.SUMMED < 2) {
+        assertEquals(now, commits.read());
+        rig.time.advanceMs(Duration.ofHours(1).toMillis());
+      }
+    }
+    var counting = new FaultyFs(rig.disk.view(Rig.BOB));
+    assertEquals(now, new DeltaLog(rig.open(counting).context(), table).read());
+    long reads =
+        counting.trace().stream().filter(op -> op.path().toString().endsWith(".json")).count();
+    assertTrue(reads < 4 * 45, reads + " operations");
+    rig.time.advanceMs(Duration.ofDays(9).toMillis());
+    assertEquals(now, commits.read());
+    while (now.version() % DeltaLog.SUMMED != 0) {
+      now = commits.commit(now, shape, null, List.of(), now.through()).orElseThrow();
+    }
+    assertEquals(now.files(), commits.read().files());
+    assertEquals(Map.of(), commits.read().removed()); // these go as what no commit names
   }
 
   @Test

@@ -2,6 +2,7 @@ package dev.cinch.bag.model;
 
 import dev.cinch.lease.Id;
 import java.util.OptionalLong;
+import java.util.regex.Pattern;
 
 /**
  * The names in a table that other engines read: a directory of Delta Lake.
@@ -12,6 +13,7 @@ public record TableLayout(Name root) {
   private static final int DIGITS = 20;
   private static final String COMMIT = ".json";
   private static final String PARQUET = ".parquet";
+  private static final Pattern FILE = Pattern.compile("[0-9]{20}-[0-9a-f]{32}[.]parquet");
 
   public Name commits() {
     return root.resolve("_delta_log");
@@ -39,7 +41,7 @@ public record TableLayout(Name root) {
 
   /** The version of the last commit that may name a file; empty for a name of another kind. */
   public static OptionalLong fileVersion(String name) {
-    return name.endsWith(PARQUET) && name.length() > DIGITS
+    return FILE.matcher(name).matches()
         ? Numbered.parse(name.substring(0, DIGITS), DIGITS)
         : OptionalLong.empty();
   }

@@ -67,6 +67,9 @@ final class Counts {
    */
   Parts parts(long size) throws IOException {
     walk(size, true);
+    if (left == wanted) {
+      starts.pollFirst(); // nothing lies before it
+    }
     starts.removeIf(time -> time <= from);
     starts.add(to);
     return new Parts(List.copyOf(starts), messages);

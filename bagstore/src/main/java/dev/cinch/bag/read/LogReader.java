@@ -156,7 +156,7 @@ public final class LogReader {
    * Divides what is settled from a time on.
    *
    * @param bytes that the files of a part have, at least; of the first one fewer
-   * @return no parts if nothing is settled there
+   * @return no parts if nothing is settled there; else one at least, which may be empty
    */
   public Parts parts(long from, long bytes) throws IOException {
     return View.read(

@@ -165,8 +165,8 @@ public final class SqlCommand implements Callable<Integer> {
         .orElseThrow(
             () ->
                 new Failure.Refusal(
-                    "SQL is an add-on, which is not here: unpack cinch-sql over this release;"
-                        + " in a checkout run mvn -Dquick -pl aggregator/sql -am package"));
+                    "SQL is an add-on, which is not here: unpack cinch-sql over this release, or install"
+                        + " its Debian package; in a checkout run mvn -Dquick -pl aggregator/sql -am package"));
   }
 
   private String input() throws IOException {
