@@ -40,6 +40,9 @@ final class DeltaLog {
   private static final int MAX_COMMIT = 1 << 24;
   private static final long NANOS_PER_MS = 1_000_000;
 
+  private static final String REMEDY = "remove the directory table and build it anew";
+  private static final String NEWER = "; take the newer Cinch that made it, or " + REMEDY;
+
   private final LogContext log;
   private final LogLayout layout;
 
@@ -97,7 +100,7 @@ final class DeltaLog {
             layout.commit(next),
             0,
             "commit %d, which others follow".formatted(next),
-            "no file: it is missing; restore it, or remove the directory table and build it anew");
+            "no file: it is missing; restore it, or " + REMEDY);
       }
       next++;
       Name at = layout.commit(version);
@@ -133,27 +136,27 @@ final class DeltaLog {
       int reader = action.path("protocol").path("minReaderVersion").asInt();
       int writer = action.path("protocol").path("minWriterVersion").asInt();
       if (reader > READER_VERSION || writer > WRITER_VERSION) {
-        throw foreign(
+        throw new DamagedException(
             at,
+            0,
             "a table for readers of version %d and writers of version %d, or less"
                 .formatted(READER_VERSION, WRITER_VERSION),
-            "%d and %d; a newer Cinch may read it".formatted(reader, writer));
+            "%d and %d".formatted(reader, writer) + NEWER);
       }
       if (!ours && (action.has("add") || action.has("remove") || action.has("metaData"))) {
-        throw foreign(at, "a commit of Cinch for log " + layout.name(), "one of another writer");
+        throw new DamagedException(
+            at,
+            0,
+            "a commit of Cinch for log " + layout.name(),
+            "one of another writer; " + REMEDY);
       }
       for (String kind : List.of("add", "remove")) {
         String path = action.path(kind).path("path").asText();
         if (action.has(kind) && LogLayout.tableFileVersion(path).isEmpty()) {
-          throw foreign(at, "files of Cinch", path);
+          throw new DamagedException(at, 0, "files of Cinch", path + "; " + REMEDY);
         }
       }
     }
-  }
-
-  private static DamagedException foreign(Name at, String expected, String found) {
-    return new DamagedException(
-        at, 0, expected, found + "; remove the directory table, and build it anew");
   }
 
   private boolean isOurs(JsonNode txn) {
@@ -164,7 +167,7 @@ final class DeltaLog {
     try {
       return TableColumn.ofMetadata(metadata);
     } catch (IllegalArgumentException e) {
-      throw foreign(at, "columns that this version knows", "" + e.getMessage());
+      throw new DamagedException(at, 0, "columns that this version knows", e.getMessage() + NEWER);
     }
   }
 
@@ -180,7 +183,11 @@ final class DeltaLog {
                 for (String line : new String(bytes, StandardCharsets.UTF_8).split("\n")) {
                   actions.add(JSON.readTree(line));
                   if (!actions.get(actions.size() - 1).isObject()) {
-                    throw new DamagedException(at, 0, "a JSON object in each line", line);
+                    throw new DamagedException(
+                        at,
+                        0,
+                        "a JSON object in each line",
+                        line.isEmpty() ? "an empty one" : line);
                   }
                 }
               } catch (JsonProcessingException e) {
