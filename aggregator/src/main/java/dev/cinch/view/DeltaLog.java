@@ -112,8 +112,7 @@ final class DeltaLog {
             layout.commit(last),
             0,
             "commit %d, which others follow".formatted(last),
-            "no file: it is missing; restore it, or remove the directory %s and build it anew"
-                .formatted(layout.root().last()));
+            "no file: it is missing; restore it, or " + remedy());
       }
     }
     var replay = new Replay();
@@ -136,20 +135,19 @@ final class DeltaLog {
 
     /** Whether a commit has what all up to it say together, so that it can begin there. */
     boolean isBegun(Name commit) throws IOException {
-      for (JsonNode action : actions(commit)) {
-        JsonNode sum = action.path("commitInfo").path(SUM);
-        for (JsonNode part : sum) {
-          add(part, commit);
-        }
-        if (!sum.isMissingNode()) {
-          return true;
-        }
-      }
-      return false;
+      List<JsonNode> actions = actions(commit);
+      requireOurs(actions, commit);
+      var sum = new ArrayList<JsonNode>();
+      actions.forEach(action -> action.path("commitInfo").path(SUM).forEach(sum::add));
+      add(sum, commit);
+      return !sum.isEmpty();
     }
 
     void add(Name commit) throws IOException {
-      List<JsonNode> actions = actions(commit);
+      add(actions(commit), commit);
+    }
+
+    private void add(List<JsonNode> actions, Name commit) throws IOException {
       requireOurs(actions, commit);
       for (JsonNode action : actions) {
         add(action, commit);
@@ -178,7 +176,7 @@ final class DeltaLog {
     try {
       return TableShape.of(metadata);
     } catch (IllegalArgumentException e) {
-      throw foreign(at, "settings that this version knows", "" + e.getMessage());
+      throw newer(at, "settings that this version knows", "" + e.getMessage());
     }
   }
 
@@ -192,11 +190,11 @@ final class DeltaLog {
       int reader = action.path("protocol").path("minReaderVersion").asInt();
       int writer = action.path("protocol").path("minWriterVersion").asInt();
       if (reader > READER_VERSION || writer > WRITER_VERSION) {
-        throw foreign(
+        throw newer(
             at,
             "a table for readers of version %d and writers of version %d, or less"
                 .formatted(READER_VERSION, WRITER_VERSION),
-            "%d and %d; a newer Cinch may read it".formatted(reader, writer));
+            "%d and %d".formatted(reader, writer));
       }
       if (!ours && (action.has("add") || action.has("remove") || action.has("metaData"))) {
         throw foreign(
@@ -212,9 +210,16 @@ final class DeltaLog {
   }
 
   private DamagedException foreign(Name at, String expected, String found) {
-    String directory = layout.root().last();
-    return new DamagedException(
-        at, 0, expected, found + "; remove the directory " + directory + ", and build it anew");
+    return new DamagedException(at, 0, expected, found + "; " + remedy());
+  }
+
+  private DamagedException newer(Name at, String expected, String found) {
+    String newer = "; take the newer Cinch that made it, or ";
+    return new DamagedException(at, 0, expected, found + newer + remedy());
+  }
+
+  private String remedy() {
+    return "remove the directory " + layout.root().last() + " and build it anew";
   }
 
   private boolean isOurs(JsonNode txn) {
@@ -233,7 +238,11 @@ final class DeltaLog {
                 for (String line : new String(bytes, StandardCharsets.UTF_8).split("\n")) {
                   actions.add(JSON.readTree(line));
                   if (!actions.get(actions.size() - 1).isObject()) {
-                    throw new DamagedException(at, 0, "a JSON object in each line", line);
+                    throw new DamagedException(
+                        at,
+                        0,
+                        "a JSON object in each line",
+                        line.isEmpty() ? "an empty one" : line);
                   }
                 }
               } catch (JsonProcessingException e) {

@@ -44,6 +44,10 @@ final class DuckDbSession implements Session {
   private static final Pattern NO_TABLE =
       Pattern.compile("(?s)Catalog Error: Table with name (.*?) does not exist!.*");
 
+  /** An error within another one, in JSON. */
+  private static final Pattern WITHIN =
+      Pattern.compile("(?s)(\\w+ Error: ).*\"exception_message\":\"((?:[^\"\\\\]|\\\\.)*)\".*");
+
   private static final Pattern NOT_ITS_FAULT =
       Pattern.compile("(Out of Memory|IO|Fatal|INTERNAL|Invalid Configuration) Error");
 
@@ -194,7 +198,7 @@ final class DuckDbSession implements Session {
     if (cancelled) {
       return new StatementException("interrupted", false);
     }
-    String text = String.valueOf(e.getMessage()).replaceFirst("(?s)\\s*LINE \\d+:.*", "").strip();
+    String text = plain(String.valueOf(e.getMessage()));
     if (text.contains(NO_REASON)) {
       return new StatementException(
           "the statement failed, and DuckDB does not say why: most likely it lacks memory, or room"
@@ -208,6 +212,15 @@ final class DuckDbSession implements Session {
       text += "; a name with other characters than letters and digits stands in quotes: \"my-log\"";
     }
     return new StatementException(text, !NOT_ITS_FAULT.matcher(text).lookingAt());
+  }
+
+  /**
+   * A message of DuckDB without the statement, and without the errors around the one that counts.
+   */
+  static String plain(String message) {
+    String text = message.replaceFirst("(?s)\\s*LINE \\d+:.*", "").strip();
+    Matcher within = WITHIN.matcher(text);
+    return within.matches() ? within.group(1) + within.group(2).replace("\\\"", "\"") : text;
   }
 
   private Object place() {

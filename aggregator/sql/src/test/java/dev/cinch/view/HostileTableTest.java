@@ -46,6 +46,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -374,7 +375,7 @@ class HostileTableTest {
           }
 
           @Override
-          public Prompt prompt(Path history) {
+          public Prompt prompt(@Nullable Path history) {
             throw new UnsupportedOperationException();
           }
         };

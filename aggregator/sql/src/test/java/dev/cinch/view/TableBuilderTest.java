@@ -387,6 +387,31 @@ class TableBuilderTest {
   }
 
   @Test
+  void keysGoWithMessagesThatExpired() throws Exception {
+    Rig rig = Rig.memory(13);
+    writeKey(rig, "a");
+    Aggregator.Result unused = new Aggregator(open(rig)).run();
+    rig.time.advanceMs(Duration.ofDays(40).toMillis());
+    writeKey(rig, "b");
+    unused = new Aggregator(open(rig)).run();
+    assertEquals(2, run(builder(rig), LATEST).messages());
+    new Retention(open(rig), Duration.ZERO).run();
+    assertTrue(new Expiry(open(rig), Duration.ofDays(1)).run(path -> {}).before() > Long.MIN_VALUE);
+    writeKey(rig, "c");
+    assertEquals(2, run(builder(rig), LATEST).messages());
+    assertEquals(List.of("b", "c"), OtherEngines.duckDb(copy(rig, LATEST), "key"));
+  }
+
+  private static void writeKey(Rig rig, String key) throws Exception {
+    try (var writer = open(rig).writer(Durability.CLOSE)) {
+      byte[] text = "{\"key\": \"%s\", \"n\": 1}".formatted(key).getBytes(UTF_8);
+      assertTrue(writer.append(text) instanceof Receipt.Committed);
+    }
+    rig.time.advanceMs(3_000);
+    rig.settle(open(rig));
+  }
+
+  @Test
   void aRemovedLogsTableGoesWithItsOtherFiles() throws Exception {
     Rig rig = Rig.memory(7);
     write(rig, 3);
