@@ -48,6 +48,8 @@ final class DuckDbSession implements Session {
   private static final Pattern WITHIN =
       Pattern.compile("(?s)(\\w+ Error: ).*\"exception_message\":\"((?:[^\"\\\\]|\\\\.)*)\".*");
 
+  private static final String NO_FILE = "IO Error: No files found that match the pattern ";
+
   private static final Pattern NOT_ITS_FAULT =
       Pattern.compile("(Out of Memory|IO|Fatal|INTERNAL|Invalid Configuration) Error");
 
@@ -208,6 +210,10 @@ final class DuckDbSession implements Session {
     Matcher missing = NO_TABLE.matcher(text);
     if (missing.matches()) {
       text = "there is no log \"%s\" in %s".formatted(missing.group(1), place());
+    } else if (text.startsWith(NO_FILE)) {
+      text =
+          "IO Error: a file of a table is gone: %s; remove that table's directory and build it anew"
+              .formatted(text.substring(NO_FILE.length()));
     } else if (text.startsWith("Parser Error")) {
       text += "; a name with other characters than letters and digits stands in quotes: \"my-log\"";
     }

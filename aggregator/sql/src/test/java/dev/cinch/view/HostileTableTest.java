@@ -567,4 +567,20 @@ class HostileTableTest {
     assertFalse(e instanceof NoSuchFileException, "" + e);
     assertTrue(("" + e.getMessage()).contains(table.toString()), "" + e);
   }
+
+  @Test
+  void aFileThatIsGoneIsTold() throws Exception {
+    Rig rig = Rig.at(temp.resolve("store"), 12);
+    StoreFs fs = new ClockedFs(new PosixFs(null, null), rig.time);
+    Log log = rig.make(fs, StoreSettings.DEFAULT);
+    write(rig, fs, 2);
+    assertTrue(run(rig, fs).files() > 0);
+    Path table = log.context().layout().table().root().path();
+    String gone = fs.list(table).stream().filter(f -> f.endsWith(".parquet")).findFirst().get();
+    Files.delete(table.resolve(gone));
+    IOException e =
+        assertThrows(IOException.class, () -> column(rig, fs, "SELECT count(payload) FROM jobs"));
+    assertTrue(("" + e.getMessage()).contains("a file of a table is gone: "), "" + e);
+    assertTrue(("" + e.getMessage()).contains(gone), "" + e);
+  }
 }
