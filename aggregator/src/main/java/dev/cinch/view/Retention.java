@@ -80,7 +80,7 @@ public final class Retention {
    * @param records files of the horizon
    * @param stale files that nobody needs: those that crashes left in {@code segments}, {@code
    *     checkpoints} and tables, checkpoints that have been behind another for a day, and what a
-   *     table has had no more for a week
+   *     table has had no more for a day
    */
   public record Plan(
       Optional<ChainPlace> line, boolean publishes, long buckets, long records, long stale) {}

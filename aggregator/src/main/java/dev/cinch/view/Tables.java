@@ -23,7 +23,7 @@ public final class Tables {
   private static final Logger LOG = LoggerFactory.getLogger(Tables.class);
 
   /** How long a file stays that a commit removed: readers of an earlier one may still need it. */
-  static final Duration KEPT = Duration.ofDays(7);
+  static final Duration KEPT = Duration.ofDays(1);
 
   private Tables() {}
 
