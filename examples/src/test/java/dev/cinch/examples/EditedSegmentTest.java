@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
@@ -15,7 +14,6 @@ import dev.cinch.bag.audit.SalvageSink;
 import dev.cinch.bag.audit.Salvaged;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.close.HorizonChain;
-import dev.cinch.bag.file.Evidence;
 import dev.cinch.bag.file.SegmentCursor;
 import dev.cinch.bag.file.SegmentMarks;
 import dev.cinch.bag.file.SegmentReader;
@@ -123,23 +121,6 @@ class EditedSegmentTest {
     return found;
   }
 
-  /** The files that an audit finds damaged. */
-  private List<Path> audited() throws IOException {
-    var found = new ArrayList<Path>();
-    log.reader()
-        .evidence(
-            new Evidence.Sink() {
-              @Override
-              public void message(Evidence message, long settledBefore) {}
-
-              @Override
-              public void damaged(DamagedException e) {
-                found.add(e.path().path());
-              }
-            });
-    return found;
-  }
-
   /** What salvage gives; the files that it finds damaged go to the list. */
   private List<String> salvaged(List<Path> damaged) throws IOException {
     var texts = new ArrayList<String>();
@@ -230,40 +211,6 @@ class EditedSegmentTest {
     put(segment(number), bytes);
   }
 
-  private void readersTell(Path file) throws Exception {
-    DamagedException e = assertThrows(DamagedException.class, this::settled);
-    assertEquals(Name.of(file), e.path());
-    assertEquals(List.of(file), audited());
-    Python.Run run = Python.read(temp, store, "jobs");
-    assertEquals(1, run.exit(), run.err());
-    assertTrue(run.err().startsWith(file + ": "), run.err());
-  }
-
-  @Test
-  void r1_anotherIndexBehindACheckpointIsToldByAll() throws Exception {
-    for (long number = 1; number <= 2; number++) {
-      byte[] good = Files.readAllBytes(segment(number));
-      empty(number);
-      readersTell(segment(number));
-      assertEquals(List.of(segment(number)), damage());
-      var left = new ArrayList<Path>();
-      assertEquals(2, salvaged(left).size());
-      assertEquals(List.of(segment(number)), left);
-      put(segment(number), good);
-    }
-    assertEquals(List.of(), damage());
-  }
-
-  @Test
-  void r1_anotherByteBehindACheckpointIsToldByWhoeverReadsAllOfIt() throws Exception {
-    edit(1, "one");
-    readersTell(segment(1));
-    assertEquals(List.of(segment(1)), damage());
-    var left = new ArrayList<Path>();
-    assertEquals(List.of("One", "two", "three"), salvaged(left));
-    assertEquals(List.of(segment(1)), left);
-  }
-
   private interface Edit {
     void run() throws IOException;
   }
@@ -314,58 +261,8 @@ class EditedSegmentTest {
     assertArrayEquals(good, Files.readAllBytes(segment(3)));
   }
 
-  @Test
-  void r1_aMissingSegmentBehindACheckpointIsDamage() throws Exception {
-    for (long number = 1; number <= 2; number++) {
-      byte[] good = Files.readAllBytes(segment(number));
-      Files.delete(segment(number));
-      readersTell(segment(number));
-      assertEquals(List.of(segment(number)), damage());
-      var left = new ArrayList<Path>();
-      assertEquals(2, salvaged(left).size());
-      assertEquals(segment(number), left.get(0));
-      Files.write(segment(number), good);
-      assertEquals(List.of(), damage());
-    }
-  }
-
   private Checkpoint checkpoint() throws IOException {
     return new HorizonChain(log.context()).checkpoint().orElseThrow();
-  }
-
-  @Test
-  void aCheckpointOfAnEarlierVersionIsDamage() throws Exception {
-    Checkpoint two = checkpoint();
-    assertEquals(2, two.segments().size());
-    Path path = log.context().layout().checkpoint(two.number()).path();
-    String body = text(two.encode()).replaceFirst("checkpoint 4 ", "checkpoint 3 ");
-    put(path, body.getBytes(StandardCharsets.UTF_8));
-    assertThrows(DamagedException.class, this::settled);
-    assertTrue(damage().contains(path));
-  }
-
-  @Test
-  void aCheckpointWithoutADigestForEachSegmentIsDamage() throws Exception {
-    Checkpoint two = checkpoint();
-    Path path = log.context().layout().checkpoint(two.number()).path();
-    var fewer =
-        new Checkpoint(two.log(), 1, two.to(), two.digest(), 1, two.segments().subList(0, 1));
-    byte[] bytes = fewer.encode();
-    assertFalse(Arrays.equals(bytes, two.encode()));
-    String body = text(bytes).substring(text(bytes).indexOf('\n') + 1);
-    String other =
-        body.replaceFirst("\"number\" *: *1", "\"number\":2")
-            .replaceFirst("\"segment\" *: *1", "\"segment\":2");
-    byte[] document = other.getBytes(StandardCharsets.UTF_8);
-    String line =
-        "cinch checkpoint 4 %d %s\n"
-            .formatted(document.length, dev.cinch.bag.format.Envelope.sha256(document));
-    put(path, (line + other).getBytes(StandardCharsets.UTF_8));
-    assertThrows(DamagedException.class, this::settled);
-    assertTrue(damage().contains(path));
-    Python.Run run = Python.read(temp, store, "jobs");
-    assertEquals(1, run.exit(), run.err());
-    assertTrue(run.err().startsWith(path + ": "), run.err());
   }
 
   /** It is empty until something is retired, and copies may lack what is empty. */

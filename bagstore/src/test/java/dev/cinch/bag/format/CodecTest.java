@@ -76,6 +76,18 @@ class CodecTest {
   }
 
   @Test
+  void aRecordOfMoreBucketsThanOneMayListIsDamage() {
+    var buckets = new ArrayList<HorizonRecord.ClosedBucket>();
+    for (int i = 0; i <= HorizonRecord.MAX_BUCKETS; i++) {
+      buckets.add(new HorizonRecord.ClosedBucket(i, "ab".repeat(32)));
+    }
+    String keys = "ef".repeat(32);
+    byte[] record =
+        new HorizonRecord(ID, 7, -1, 20_000, "", 2, keys, buckets, Sums.NONE, "m-1", 10).encode();
+    assertThrows(DamagedException.class, () -> HorizonRecord.decode(record, PATH));
+  }
+
+  @Test
   void aFileOfAnotherVersionIsRefusedWithTheVersionThatItHas() throws Exception {
     var record =
         new HorizonRecord(ID, 7, -1, 9, "", 2, "ef".repeat(32), List.of(), Sums.NONE, "m-1", 10);
