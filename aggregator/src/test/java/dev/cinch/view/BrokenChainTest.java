@@ -311,10 +311,6 @@ class BrokenChainTest {
     intact(rig);
   }
 
-  private static byte[] bytes(Rig rig, Path file) throws IOException {
-    return PosixStore.of(open(rig).context().store().storage()).fresh().readAll(file, 1 << 20);
-  }
-
   private static Path chain3(Log log) {
     return log.context().layout().record(3).path();
   }

@@ -30,7 +30,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeAll;
 
 /**
@@ -41,11 +40,6 @@ import org.junit.jupiter.api.BeforeAll;
 final class StoreFuzzTest {
   /** Windows over a handful of data files, some read twice. */
   private static final long BUFFERS = 64 << 20;
-
-  /** The width of a bucket, nanoseconds. */
-  private static final long SECOND = 1_000_000_000;
-
-  private static final Pattern NUMBER = Pattern.compile("(?<= : )-?\\d+");
 
   private static Rig rig;
   private static StoreFs fs;
