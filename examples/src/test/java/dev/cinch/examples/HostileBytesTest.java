@@ -290,7 +290,7 @@ class HostileBytesTest {
               ? ""
               : "passed";
       case "salvage" ->
-          right.stream().filter(lines::contains).toList().equals(lines)
+          right.stream().filter(lines::contains).toList().equals(lines.stream().distinct().toList())
                       && (lines.size() == right.size() || open || answer.told())
                   || !exact && (answer.told() || isUnnamed(file))
               ? ""
@@ -301,7 +301,8 @@ class HostileBytesTest {
                       && (e != null || open)
               ? ""
               : "gave " + lines;
-      case "status" -> e != null || lines.equals(right) || open ? "" : "gave " + lines;
+      case "status" ->
+          e != null || lines.equals(right) || open || isUnnamed(file) ? "" : "gave " + lines;
       default -> e != null || lines.equals(right) ? "" : "gave " + lines;
     };
   }
@@ -336,7 +337,7 @@ class HostileBytesTest {
   @Test
   @Tag("share")
   void anyFileVanishes() throws IOException {
-    each(3, false, file -> List.of(VANISHED));
+    each(3, false, file -> isUnnamed(file) ? List.of() : List.of(VANISHED)); // that is built anew
   }
 
   @Test
@@ -348,6 +349,8 @@ class HostileBytesTest {
   private static List<Edit> consistent(Path file) throws IOException {
     byte[] good = bytes(file);
     var edits = new ArrayList<>(DocumentEdits.of(good));
+    edits.removeIf(edit -> file.endsWith("identity") && edit.what().startsWith("created as"));
+    edits.removeIf(edit -> edit.what().matches("segments[.]0[.]digest with .*")); // it expired
     if (SegmentEdits.isSettledFile(good)) {
       edits.addAll(SegmentEdits.ofIndex(good));
       edits.addAll(SegmentEdits.ofBlocks(good));
