@@ -33,6 +33,9 @@ final class DocumentEdits {
   private static final Pattern FIELD =
       Pattern.compile("\"([a-zA-Z0-9]+)\" *: *(\"[^\"]*\"|[^,}\\s]+)");
 
+  /** Begins what an edit is called that leaves a document which says the same. */
+  static final String HARMLESS = "harmless: ";
+
   private final List<Edit> edits = new ArrayList<>();
   private final String firstLine;
   private final String body;
@@ -89,22 +92,19 @@ final class DocumentEdits {
     form("another document behind", (body + "{}").getBytes(ISO_8859_1));
     for (String odd :
         List.of(
-            "\"\u00ff\"",
-            "\"\u00ed\u00a0\u0080\"",
-            "\"\u00c0\u0080\"",
-            "NaN",
-            "Infinity",
-            "01",
-            "true",
-            "null",
-            "7")) {
-      form("with " + odd, ("{\"odd\":" + odd + "," + body.substring(1)).getBytes(ISO_8859_1));
+            "\"\u00ff\"", "\"\u00ed\u00a0\u0080\"", "\"\u00c0\u0080\"", "NaN", "Infinity", "01")) {
+      form("odd " + odd, ("{\"odd\":" + odd + "," + body.substring(1)).getBytes(ISO_8859_1));
+    }
+    for (String more : List.of("true", "null", "7")) {
+      form(HARMLESS + more, ("{\"more\":" + more + "," + body.substring(1)).getBytes(ISO_8859_1));
     }
     Matcher field = FIELD.matcher(body);
     while (field.find()) {
       String value = field.group(2);
-      String twice = "{\"" + field.group(1) + "\":" + value + "," + body.substring(1);
-      form(field.group(1) + " twice", twice.getBytes(ISO_8859_1));
+      if (document.has(field.group(1))) {
+        String twice = "{\"" + field.group(1) + "\":" + value + "," + body.substring(1);
+        form(field.group(1) + " twice", twice.getBytes(ISO_8859_1));
+      }
       for (String other :
           value.startsWith("\"")
               ? List.of(value.toUpperCase(Locale.ROOT), "0", "null", value.replace("0", ""))
@@ -121,7 +121,7 @@ final class DocumentEdits {
 
   private void form(String what, byte[] content) {
     if (!Arrays.equals(content, body.getBytes(ISO_8859_1))) {
-      edits.add(new Edit("written with " + what, sealed(content)));
+      edits.add(new Edit(what, sealed(content)));
     }
   }
 
@@ -153,7 +153,7 @@ final class DocumentEdits {
       for (int length : new int[] {most, most + 1}) {
         int line = firstLine.length() - w[3].length() + 1 + ("" + (length - 90)).length();
         form(
-            length + " bytes",
+            (length == most ? HARMLESS : "") + length + " bytes",
             (body + " ".repeat(length)).substring(0, length - line).getBytes(ISO_8859_1));
       }
     }
