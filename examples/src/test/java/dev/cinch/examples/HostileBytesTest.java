@@ -303,6 +303,10 @@ class HostileBytesTest {
               : "gave " + lines;
       case "status" ->
           e != null || lines.equals(right) || open || isUnnamed(file) ? "" : "gave " + lines;
+      case "reader.py" -> // which believes settings that can't be
+          e != null || lines.equals(right) || !exact && file.endsWith("store.json")
+              ? ""
+              : "gave " + lines;
       default -> e != null || lines.equals(right) ? "" : "gave " + lines;
     };
   }
