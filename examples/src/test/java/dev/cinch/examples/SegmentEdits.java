@@ -121,6 +121,7 @@ final class SegmentEdits {
     var s = new SegmentEdits(segment);
     List<Block> blocks = s.blocks();
     s.put("not packed", blocks);
+    s.put("no block", List.of());
     for (int i = 0; i < blocks.size(); i++) {
       Block b = blocks.get(i);
       String block = "block " + i;

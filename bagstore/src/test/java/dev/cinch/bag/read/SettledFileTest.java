@@ -196,6 +196,68 @@ class SettledFileTest {
     assertFalse(b.covers(new DataFileName(A.machine(), new Id(7, 7)), 1));
   }
 
+  @Test
+  void holesThatCanNotBeAreDamage() throws Exception {
+    List<DataFile> files = List.of(new DataFile(A, 900, 3), new DataFile(B, 0, 0));
+    for (List<Hole> wrong :
+        List.of(
+            List.of(new Hole(A, 100, 100, 1)),
+            List.of(new Hole(A, -1, 100, 1)),
+            List.of(new Hole(A, 300, 400, 1), new Hole(A, 399, 500, 1)),
+            List.of(new Hole(A, 300, 901, 1)),
+            List.of(new Hole(A, 300, 400, Hole.UNKNOWN)),
+            List.of(new Hole(A, 300, 400, -2)),
+            List.of(new Hole(A, 900, 901, 1)))) {
+      lock(closed(files, wrong), List.of());
+      try (SegmentReader lock = open()) {
+        assertThrows(DamagedException.class, () -> lock.bucket(bucket.start()), wrong::toString);
+      }
+    }
+    SegmentBucket known = closed(files, List.of(new Hole(B, 0, 100, Hole.UNKNOWN)));
+    lock(known, List.of());
+    try (SegmentReader lock = open()) {
+      assertEquals(known, lock.bucket(bucket.start()).orElseThrow());
+    }
+  }
+
+  /** Names that don't ascend, and counts that don't fit. */
+  @Test
+  void filesThatCanNotBeAreDamage() throws Exception {
+    var b = new DataFile(B, 0, 0);
+    for (List<DataFile> wrong :
+        List.of(
+            List.of(new DataFile(A, 900, 3), new DataFile(A, 900, 3)),
+            List.of(b, new DataFile(A, 900, 3)),
+            List.of(new DataFile(A, 900, 0), b),
+            List.of(new DataFile(A, 900, -1), b),
+            List.of(new DataFile(A, 900, 1_000), b),
+            List.of(new DataFile(A, 900, Long.MAX_VALUE), b),
+            List.of(new DataFile(A, -1, 1), b),
+            List.of(new DataFile(A, 1, 1), b),
+            List.of(new DataFile(A, 0, 1), b))) {
+      lock(closed(wrong, List.of()), List.of());
+      try (SegmentReader lock = open()) {
+        assertThrows(DamagedException.class, () -> lock.bucket(bucket.start()), wrong::toString);
+      }
+    }
+  }
+
+  @Test
+  void aLockWithoutItsBucketIsDamage() throws Exception {
+    var bytes = new ByteArrayOutputStream();
+    var out =
+        new SegmentEncoder(
+            header(bucket),
+            piece -> {
+              while (piece.hasRemaining()) {
+                bytes.write(piece.get());
+              }
+            });
+    out.end();
+    put(bucket, bytes.toByteArray());
+    assertThrows(DamagedException.class, this::open);
+  }
+
   /** It says so itself, and what stands there is as it is. */
   @Test
   void blocksArePackedWhereThatMakesThemSmaller() throws Exception {
