@@ -252,8 +252,12 @@ final class SegmentEdits {
       }
     }
     for (int m = 1; m < all.size(); m++) { // of one time, the later file first
-      List<Line> turned = with(with(all, m, all.get(m - 1)), m - 1, all.get(m));
-      turned.replaceAll(l -> new Line(l.file, l.set, 0, l.position, l.payload));
+      Line early = all.get(m - 1);
+      Line late = all.get(m);
+      long since = early.since + late.since;
+      var first = new Line(late.file, late.set, since, late.position, late.payload);
+      var then = new Line(early.file, early.set, 0, early.position, early.payload);
+      List<Line> turned = with(with(all, m - 1, first), m, then);
       put("block " + i + ", messages turned round at " + m, with(blocks, i, lines(b, turned)));
     }
   }
