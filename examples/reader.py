@@ -491,6 +491,7 @@ class SettledFile:
         """How many keys apply; the names of the data files, how many messages each has, and how many its holes miss."""
         check(len(body) >= 28, self.path, offset, "a bucket")
         start, _, keys, count, holes = struct.unpack_from("<qqIII", body)
+        check(keys < 1 << 31, self.path, offset, "a number of keys")
         check(start == time_, self.path, offset, f"the bucket {time_}")
         here = self.start <= start < self.to and start % self.width == 0
         check(here, self.path, offset, "a bucket in the range of the file")

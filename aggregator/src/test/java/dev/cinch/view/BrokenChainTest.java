@@ -35,7 +35,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
-import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -91,37 +90,6 @@ class BrokenChainTest {
   private static void put(Rig rig, Path file, byte[] bytes) throws IOException {
     root(rig).unlink(file);
     PosixStore.of(open(rig).context().store().storage()).fresh().publish(file, bytes, 0664);
-  }
-
-  private static Map<String, UnaryOperator<HorizonRecord>> edits(long width) {
-    return Map.of(
-        "no buckets", r -> r.withBuckets(List.of()),
-        "one bucket less", r -> r.withBuckets(r.buckets().subList(1, r.buckets().size())),
-        "a later from",
-            r -> r.withRange(Math.max(r.from(), 0) + width, r.to()).withBuckets(List.of()),
-        "a later to", r -> r.withRange(r.from(), r.to() + width),
-        "another previous", r -> r.follows("0".repeat(64)),
-        "fewer keys", r -> r.withKeys(Math.max(0, r.trustedKeys() - 1), "0".repeat(64)),
-        "more keys", r -> r.withKeys(r.trustedKeys() + 1, r.keysDigest()));
-  }
-
-  /** The one in the middle as well as the first and the last, which its seal shows. */
-  @Test
-  void h2_aRecordThatWasAlteredAndItsDigestMadeAnewIsDamage() throws Exception {
-    Rig rig = rig(1, 4);
-    Log log = open(rig);
-    HorizonChain chain = new HorizonChain(log.context());
-    long width = log.context().bucketWidth();
-    for (long number = 1; number <= 4; number++) {
-      Path path = log.context().layout().record(number).path();
-      HorizonRecord good = chain.read(number).record();
-      for (Map.Entry<String, UnaryOperator<HorizonRecord>> edit : edits(width).entrySet()) {
-        put(rig, path, edit.getValue().apply(good).encode());
-        allRefuse(rig, "record " + number + " with " + edit.getKey());
-      }
-      put(rig, path, good.encode());
-      intact(rig);
-    }
   }
 
   /** Before a segment is all there is. */
@@ -341,10 +309,6 @@ class BrokenChainTest {
     rig.settle(open(rig));
     assertEquals(11, Lines.settled(open(rig)).size());
     intact(rig);
-  }
-
-  private static byte[] bytes(Rig rig, Path file) throws IOException {
-    return PosixStore.of(open(rig).context().store().storage()).fresh().readAll(file, 1 << 20);
   }
 
   private static Path chain3(Log log) {

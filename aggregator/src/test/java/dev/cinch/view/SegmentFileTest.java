@@ -3,7 +3,6 @@ package dev.cinch.view;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
@@ -11,11 +10,8 @@ import dev.cinch.bag.Rig;
 import dev.cinch.bag.audit.AuditStore;
 import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.file.SegmentVerifier;
-import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.fs.FaultyFs;
-import dev.cinch.bag.fs.StoreFile;
-import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.posix.PosixStore;
@@ -26,7 +22,6 @@ import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -65,49 +60,6 @@ class SegmentFileTest {
     Log second = rig.open(rig.disk.view(Rig.BOB));
     assertEquals(1, new Aggregator(second).run().published());
     assertArrayEquals(there, bytes(second, 1));
-  }
-
-  @Test
-  void everyFlippedByteIsDetected() throws Exception {
-    Rig rig = Rig.memory(2);
-    Lines.write(rig, 9, 3);
-    StoreFs fs = rig.disk.view(0);
-    Log log = rig.open(fs);
-    assertEquals(1, new Aggregator(log).run().published());
-    Path path = log.context().layout().segment(1).path();
-    byte[] good = bytes(log, 1);
-    verify(log, 1);
-    for (int i = 0; i < good.length; i++) {
-      byte[] bad = good.clone();
-      bad[i] ^= (byte) (1 << (i & 7));
-      try (StoreFile out = fs.overwrite(path)) {
-        out.write(ByteBuffer.wrap(bad));
-      }
-      assertThrows(DamagedException.class, () -> verify(log, 1), "byte " + i);
-    }
-  }
-
-  @Test
-  void aSegmentCutShortOrOfAnotherLogIsDetected() throws Exception {
-    Rig rig = Rig.memory(3);
-    Lines.write(rig, 9, 3);
-    Log log = rig.open(rig.disk.view(Rig.ALICE));
-    assertEquals(1, new Aggregator(log).run().published());
-    byte[] good = bytes(log, 1);
-    for (int length = 0; length < good.length; length += 7) {
-      Path cut = log.context().layout().segment(2 + length).path();
-      try (StoreFile out = PosixStore.of(log.context().store().storage()).fs().create(cut, 0644)) {
-        out.write(ByteBuffer.wrap(good, 0, length));
-      }
-      int number = 2 + length;
-      assertThrows(DamagedException.class, () -> verify(log, number));
-      PosixStore.of(log.context().store().storage()).fs().unlink(cut);
-    }
-    // Whole, but under another number: a copy is no segment.
-    PosixStore.of(log.context().store().storage())
-        .fresh()
-        .publish(log.context().layout().segment(2).path(), good, 0644);
-    assertThrows(DamagedException.class, () -> verify(log, 2));
   }
 
   @Test

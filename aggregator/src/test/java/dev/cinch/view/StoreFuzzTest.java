@@ -17,13 +17,11 @@ import dev.cinch.bag.format.Envelope;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Numbered;
 import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.fuzz.Edits;
 import dev.cinch.fuzz.Hostile;
-import dev.cinch.lease.Share;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.NotDirectoryException;
@@ -32,13 +30,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /**
  * One file of a store from anywhere: part of the store is retired, part in segments and part open.
@@ -48,11 +40,6 @@ import org.junit.jupiter.api.Timeout;
 final class StoreFuzzTest {
   /** Windows over a handful of data files, some read twice. */
   private static final long BUFFERS = 64 << 20;
-
-  /** The width of a bucket, nanoseconds. */
-  private static final long SECOND = 1_000_000_000;
-
-  private static final Pattern NUMBER = Pattern.compile("(?<= : )-?\\d+");
 
   private static Rig rig;
   private static StoreFs fs;
@@ -129,41 +116,6 @@ final class StoreFuzzTest {
     }
     byte[] body = edits.of(good.substring(line + 1).getBytes(StandardCharsets.ISO_8859_1));
     check(file, sealed(good, new String(body, StandardCharsets.ISO_8859_1)), false);
-  }
-
-  /** Each number of each document, one at a time: a fuzzer takes long to hit upon these. */
-  @Test
-  @Tag("share")
-  @Timeout(value = 1, unit = TimeUnit.HOURS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-  void anyNumberMayBeAnother() throws IOException {
-    int forged = 0;
-    for (int file = 0; file < files.size(); file++) {
-      String good = new String(contents.get(file), StandardCharsets.ISO_8859_1);
-      String body = good.substring(good.indexOf('\n') + 1);
-      Matcher number = NUMBER.matcher(good.startsWith("cinch ") ? body : "");
-      while (number.find()) {
-        for (String other : others(Long.parseLong(number.group()))) {
-          String bad = body.substring(0, number.start()) + other + body.substring(number.end());
-          if (forged++ % Share.step(7) == Share.first(7)) {
-            check(file, sealed(good, bad), false);
-          }
-        }
-      }
-    }
-    assertEquals(36 * others(5).size(), forged);
-  }
-
-  private static List<String> others(long number) {
-    var others =
-        new ArrayList<String>(List.of("0", "1", "-1", "1e18", "null", "9223372036854775808"));
-    for (long v : List.of(Long.MIN_VALUE, Long.MAX_VALUE, 1L << 62, 1L << 32, Numbered.MAX + 1)) {
-      others.add(String.valueOf(v));
-    }
-    for (long by : List.of(1L, SECOND / 2, SECOND, SECOND << 16)) {
-      others.add(String.valueOf(number - by));
-      others.add(String.valueOf(number + by));
-    }
-    return others;
   }
 
   /** The document with another content behind a right digest. */

@@ -29,6 +29,15 @@ final class PythonReader implements Closeable {
           print(reader.sha256("".join(answer).encode()), answer[0], flush=True)
       """;
 
+  /** What it says of a store that is damaged. */
+  static final class Told extends IOException {
+    private static final long serialVersionUID = 1;
+
+    private Told(String message) {
+      super(message);
+    }
+  }
+
   private final Process process;
   private final BufferedReader answers;
   private final OutputStream questions;
@@ -46,7 +55,7 @@ final class PythonReader implements Closeable {
   /**
    * What it reads of the log {@code jobs}, in one line: a digest, and how many messages there are.
    *
-   * @throws IOException if it said that the store is damaged
+   * @throws Told if it said that the store is damaged
    */
   List<String> read(Path store) throws IOException {
     questions.write((store + "\n").getBytes(StandardCharsets.UTF_8));
@@ -56,7 +65,7 @@ final class PythonReader implements Closeable {
       throw new EOFException("python3 ended");
     }
     if (answer.contains(" error ")) {
-      throw new IOException(answer);
+      throw new Told(answer);
     }
     return List.of(answer);
   }

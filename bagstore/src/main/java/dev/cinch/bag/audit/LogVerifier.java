@@ -64,7 +64,7 @@ final class LogVerifier {
     this.keys = keys;
     this.tally = tally;
     this.buckets = new BucketVerifier(log, tally);
-    this.segments = new SegmentsVerifier(log, tally);
+    this.segments = new SegmentsVerifier(log, keys, tally);
   }
 
   void verify() throws IOException {

@@ -6,9 +6,11 @@ import dev.cinch.bag.close.HorizonChain.Link;
 import dev.cinch.bag.file.SegmentMarks;
 import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.file.SegmentVerifier;
+import dev.cinch.bag.format.ChainPlace;
 import dev.cinch.bag.format.Checkpoint;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.format.Floor;
+import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentHeader;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Numbered;
@@ -35,6 +37,7 @@ import java.util.TreeSet;
 @CheckReturnValue
 final class SegmentsVerifier {
   private final LogContext log;
+  private final KeysVerifier keys;
   private final Tally tally;
 
   /** The last one whose header is whole, and what it says. */
@@ -68,11 +71,18 @@ final class SegmentsVerifier {
   /** Messages in those that are whole. */
   private final SortedMap<Long, Long> messages = new TreeMap<>();
 
+  /** Where those that are whole end. */
+  private final Map<Long, ChainPlace> ends = new HashMap<>();
+
+  /** What those that are whole say was lost, which is told once no lock does. */
+  private final Map<Long, List<DamagedException>> lost = new HashMap<>();
+
   /** What the checkpoints say of the first ones. */
   private List<Checkpoint.Covered> pins = List.of();
 
-  SegmentsVerifier(LogContext log, Tally tally) {
+  SegmentsVerifier(LogContext log, KeysVerifier keys, Tally tally) {
     this.log = log;
+    this.keys = keys;
     this.tally = tally;
   }
 
@@ -242,8 +252,11 @@ final class SegmentsVerifier {
       segments = number;
       covered = h.to();
       lastRecord = h.lastRecord();
-      new SegmentVerifier(reader).verify(bucket -> {});
+      var verifier = new SegmentVerifier(reader);
+      verifier.verify(bucket -> keys(bucket, path));
       messages.put(number, reader.trailer().messages());
+      ends.put(number, ChainPlace.of(h));
+      lost.put(number, verifier.lost());
       digests.put(number, reader.digest());
       tally.read(path, reader.size());
     } catch (IOException e) {
@@ -256,6 +269,14 @@ final class SegmentsVerifier {
       }
       gap = true;
       tally.found(Finding.of(e, path, "a readable segment"));
+    }
+  }
+
+  /** Fewer keys than a bucket counts are damage (rule F3). */
+  private void keys(SegmentBucket bucket, Name path) throws IOException {
+    int there = keys.first(bucket.trustedKeys()).size();
+    if (there < bucket.trustedKeys()) {
+      tally.bad(path, "at most " + there + " trusted keys", "" + bucket.trustedKeys());
     }
   }
 
@@ -315,6 +336,16 @@ final class SegmentsVerifier {
             messages.get(i + 1L) + " messages in segment " + (i + 1),
             "" + expected.messages());
       }
+    }
+    for (long n = known + 1L; n <= c.segment(); n++) {
+      lost.getOrDefault(n, List.of()).forEach(e -> tally.found(Finding.of(e)));
+    }
+    ChainPlace end = ends.get(c.segment());
+    if (end != null && !end.equals(ChainPlace.of(c))) {
+      tally.bad(
+          log.layout().segment(c.segment()),
+          "the end that checkpoint %d names, %s".formatted(c.number(), ChainPlace.of(c)),
+          "" + end);
     }
     pins = c.segments();
     checkFloor(c, c.messagesThrough(floor), floorMessages, "messages");

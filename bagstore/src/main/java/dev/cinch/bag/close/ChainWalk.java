@@ -87,7 +87,7 @@ public final class ChainWalk {
   /** The record below one, which names it (rule H2). */
   public static Link below(HorizonChain chain, Link link) throws IOException {
     long number = link.record().number() - 1;
-    Link below = chain.read(number);
+    Link below = chain.readKept(number);
     place(below).precedes(link.record(), chain.path(number + 1), chain.path(number));
     return below;
   }

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -64,6 +65,11 @@ public final class SegmentVerifier {
     if (newest != segment.trailer().newest()) {
       throw wrong("a newest message of " + segment.trailer().newest() + ", found " + newest);
     }
+  }
+
+  /** What the buckets had lost when they were closed (rule C4); asked once all was verified. */
+  public List<DamagedException> lost() {
+    return cursor.lost();
   }
 
   /** Whether there is a current message; reads one if there is none yet. */

@@ -103,7 +103,7 @@ final class SettledFiles {
     this.tip = view.tip().orElseThrow();
     this.keys = new CountingKeys(log.store(), view.tip().map(Link::record));
     this.at = at;
-    this.number = at == Long.MIN_VALUE ? 1 : 0;
+    this.number = at == Long.MIN_VALUE && view.checkpoint().isEmpty() ? 1 : 0;
     this.audit = audit;
     this.wait = locks.patience();
   }

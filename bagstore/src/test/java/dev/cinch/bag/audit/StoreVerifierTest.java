@@ -9,23 +9,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.audit.Finding.Severity;
-import dev.cinch.bag.format.HorizonRecord;
-import dev.cinch.bag.format.HorizonRecord.Sums;
-import dev.cinch.bag.format.NewerFormatException;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.SealName;
 import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.bag.write.LeaseStamp;
 import dev.cinch.bag.write.LogWriter;
-import dev.cinch.lease.Share;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
-import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -37,7 +31,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -103,64 +96,6 @@ class StoreVerifierTest {
     assertEquals(2, summary.buckets());
     assertEquals(3, summary.messages());
     assertEquals(read().size(), summary.files());
-  }
-
-  @Test
-  @Tag("share")
-  void findsEveryFlippedByte() throws Exception {
-    fill();
-    for (Path file : read()) {
-      byte[] good = Files.readAllBytes(file);
-      for (int i = Share.first(17); i < good.length; i += Share.step(17)) {
-        byte[] bad = good.clone();
-        bad[i] ^= 1;
-        put(file, bad);
-        try {
-          VerifySummary unused = verify();
-          assertFalse(found.isEmpty(), "byte " + i + " of " + file);
-        } catch (NewerFormatException e) {
-          assertEquals("store.json", file.getFileName() + "", e::toString);
-        }
-      }
-      put(file, good);
-    }
-    assertTrue(verify().intact());
-    assertEquals(List.of(), found);
-  }
-
-  @Test
-  @Tag("share")
-  void findsEveryFileCutAtEveryLength() throws Exception {
-    fill();
-    for (Path file : read()) {
-      byte[] good = Files.readAllBytes(file);
-      for (int length = Share.first(17); length < good.length; length += Share.step(17)) {
-        put(file, Arrays.copyOf(good, length));
-        VerifySummary unused = verify();
-        assertFalse(found.isEmpty(), file + " cut to " + length);
-      }
-      put(file, good);
-    }
-    assertTrue(verify().intact());
-  }
-
-  @Test
-  void findsEveryMissingFile() throws Exception {
-    fill();
-    for (Path file : read()) {
-      if (file.endsWith("store.json")) {
-        continue; // then it is no store
-      }
-      byte[] good = Files.readAllBytes(file);
-      Path directory = java.util.Objects.requireNonNull(file.getParent());
-      Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxr-x"));
-      Files.delete(file);
-      VerifySummary unused = verify();
-      boolean seal = SealName.parse(String.valueOf(file.getFileName())).isPresent();
-      assertEquals(seal, found.isEmpty(), file.toString()); // none says nothing
-      Files.write(file, good);
-    }
-    assertTrue(verify().intact());
   }
 
   @Test
@@ -254,22 +189,6 @@ class StoreVerifierTest {
     assertEquals("a torn tail", found.get(0).actual());
   }
 
-  @Test
-  void findsAForkInTheChain() throws Exception {
-    fill();
-    Path second = log.context().layout().record(2).path();
-    byte[] good = Files.readAllBytes(second);
-    // A whole record of another log's chain, say from a backup that was mixed in.
-    Log other = s.store.createLog(new LogName("other"));
-    try (LogWriter writer = s.writer(other)) {
-      s.settle(other, append(writer, LeaseStamp.NONE, "x"));
-    }
-    put(second, Files.readAllBytes(other.context().layout().record(1).path()));
-    assertFalse(verify().intact());
-    put(second, good);
-    assertTrue(verify().intact());
-  }
-
   /** Fences and leases know logs by their ids. */
   @Test
   void findsALogThatWasCopied() throws Exception {
@@ -316,65 +235,6 @@ class StoreVerifierTest {
       bytes += Files.size(f);
     }
     assertEquals(bytes, summary.bytes());
-  }
-
-  /** They prove nothing where they are missing. */
-  private void removeSeals() throws IOException {
-    for (Path file : files()) {
-      if (SealName.parse(String.valueOf(file.getFileName())).isPresent()) {
-        Files.delete(file);
-      }
-    }
-  }
-
-  @Test
-  void findsARecordOfOtherKeysOfFewerAndOfMoreThanThereAre() throws Exception {
-    fill();
-    Path last = log.context().layout().record(2).path();
-    byte[] good = Files.readAllBytes(last);
-    HorizonRecord r = HorizonRecord.decode(good, Name.of(last), log.context().bucketWidth());
-    assertEquals(1, r.trustedKeys());
-    removeSeals();
-    String keys = r.keysDigest();
-    put(last, r.withKeys(1, keys.replace('0', '1')).encode());
-    assertFalse(verify().intact());
-    assertEquals(Name.of(last), found.get(0).path());
-    assertEquals("keys of SHA-256 " + keys, found.get(0).expected());
-    put(last, r.withKeys(2, keys).encode());
-    assertFalse(verify().intact());
-    assertEquals("at most 1 trusted keys", found.get(0).expected());
-    put(last, r.withKeys(0, TrustedKeys.NONE.digest()).encode());
-    assertFalse(verify().intact());
-    assertEquals("1 trusted keys, as before, or more", found.get(0).expected());
-    put(last, good);
-    assertTrue(verify().intact());
-  }
-
-  @Test
-  void findsARecordOfOtherSums() throws Exception {
-    fill();
-    removeSeals();
-    Path last = log.context().layout().record(2).path();
-    byte[] good = Files.readAllBytes(last);
-    HorizonRecord r = HorizonRecord.decode(good, Name.of(last), log.context().bucketWidth());
-    Sums s = r.sums();
-    assertEquals(2, s.buckets());
-    Path first = log.context().layout().record(1).path();
-    Sums before = HorizonRecord.decode(Files.readAllBytes(first), Name.of(first)).sums();
-    for (Sums bad :
-        List.of(
-            new Sums(1, s.messages() - before.messages(), s.bytes() - before.bytes(), s.newest()),
-            new Sums(s.buckets() + 1, s.messages(), s.bytes(), s.newest()),
-            new Sums(s.buckets(), s.messages() - 1, s.bytes(), s.newest()),
-            new Sums(s.buckets(), s.messages(), s.bytes() + 1, s.newest()),
-            new Sums(s.buckets(), s.messages(), s.bytes(), s.newest() - 1))) {
-      put(last, r.withSums(bad).encode());
-      assertFalse(verify().intact(), bad.toString());
-      assertEquals(List.of(Name.of(last)), found.stream().map(Finding::path).toList());
-      assertEquals(s + ", as the record before and its locks say", found.get(0).expected());
-    }
-    put(last, good);
-    assertTrue(verify().intact());
   }
 
   @Test

@@ -76,6 +76,18 @@ class CodecTest {
   }
 
   @Test
+  void aRecordOfMoreBucketsThanOneMayListIsDamage() {
+    var buckets = new ArrayList<HorizonRecord.ClosedBucket>();
+    for (int i = 0; i <= HorizonRecord.MAX_BUCKETS; i++) {
+      buckets.add(new HorizonRecord.ClosedBucket(i, "ab".repeat(32)));
+    }
+    String keys = "ef".repeat(32);
+    byte[] record =
+        new HorizonRecord(ID, 7, -1, 20_000, "", 2, keys, buckets, Sums.NONE, "m-1", 10).encode();
+    assertThrows(DamagedException.class, () -> HorizonRecord.decode(record, PATH));
+  }
+
+  @Test
   void aFileOfAnotherVersionIsRefusedWithTheVersionThatItHas() throws Exception {
     var record =
         new HorizonRecord(ID, 7, -1, 9, "", 2, "ef".repeat(32), List.of(), Sums.NONE, "m-1", 10);
@@ -123,6 +135,33 @@ class CodecTest {
     byte[] body = document.getBytes(StandardCharsets.UTF_8);
     String line = "cinch record %d %d %s\n".formatted(version, body.length, Envelope.sha256(body));
     return (line + document).getBytes(StandardCharsets.UTF_8);
+  }
+
+  private interface FixedDecoder {
+    Object decode(ByteBuffer in) throws DamagedException;
+  }
+
+  @Test
+  void endsOfSegmentsAreReadBackAndEveryAlterationIsDamage() throws Exception {
+    var header =
+        new SegmentHeader(ID, new Id(8, 9), 1, 1, 2, 0, 9, "ab".repeat(32), BUCKET.width());
+    var trailer = new SegmentTrailer(128, 100, 3, 1, 7);
+    int seed = SegmentHeader.checksumOf(header.encode());
+    FixedDecoder headers = in -> SegmentHeader.decode(in, PATH);
+    FixedDecoder trailers = in -> SegmentTrailer.decode(in, seed, 228, PATH);
+    assertEquals(header, headers.decode(header.encode()));
+    assertEquals(trailer, trailers.decode(trailer.encode(seed)));
+    everyFlipIsDamage(header.encode().array(), headers);
+    everyFlipIsDamage(trailer.encode(seed).array(), trailers);
+  }
+
+  private static void everyFlipIsDamage(byte[] good, FixedDecoder decoder) {
+    for (int i = 0; i < 8 * good.length; i++) {
+      byte[] bad = good.clone();
+      bad[i / 8] ^= (byte) (1 << i % 8);
+      ByteBuffer in = ByteBuffer.wrap(bad).order(ByteOrder.LITTLE_ENDIAN);
+      assertThrows(DamagedException.class, () -> decoder.decode(in), "bit " + i);
+    }
   }
 
   @Test

@@ -10,7 +10,6 @@ import dev.cinch.bag.file.SegmentCursor;
 import dev.cinch.bag.file.SegmentReader;
 import dev.cinch.bag.file.SegmentVerifier;
 import dev.cinch.bag.format.DamagedException;
-import dev.cinch.bag.format.SegmentBlock;
 import dev.cinch.bag.format.SegmentBucket;
 import dev.cinch.bag.format.SegmentBucket.DataFile;
 import dev.cinch.bag.format.SegmentBucket.Hole;
@@ -152,43 +151,6 @@ class SettledFileTest {
   }
 
   @Test
-  void aLockOfAnotherBucketIsDamage() throws Exception {
-    var next = new Bucket(bucket.end(), bucket.width());
-    SegmentBucket b = SegmentBucket.closed(next.start(), List.of(), List.of());
-    lock(bucket, header(next), b, List.of());
-    assertThrows(DamagedException.class, this::open);
-    var other = SegmentHeader.ofBucket(log.store().identity().id(), new Id(5, 5), bucket);
-    lock(bucket, other, closed(List.of(), List.of()), List.of());
-    assertThrows(DamagedException.class, this::open);
-  }
-
-  /** Its checksum is right, and it is not the block that was written. */
-  @Test
-  void aBlockOfWhichTheIndexHasAnotherChecksumIsDamage() throws Exception {
-    lock(closed(List.of(new DataFile(A, 500, 1)), List.of()), List.of(new Put(0, 0, "one")));
-    byte[] bytes = rig.disk.content(path(bucket)).clone();
-    int at = new String(bytes, StandardCharsets.ISO_8859_1).indexOf("one");
-    bytes[at] = 'O';
-    try (SegmentReader lock = open()) {
-      int last = lock.index().size() - 1;
-      assertEquals(SegmentBlock.MESSAGES, lock.index().kind(last));
-      int offset = (int) lock.index().offset(last);
-      byte[] block =
-          java.util.Arrays.copyOfRange(bytes, offset, offset + lock.index().length(last));
-      ByteBuffer b = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
-      int seed = SegmentHeader.checksumOf(b);
-      b.putInt(offset + 12, SegmentBlock.checksum(seed, offset, block, 0, block.length));
-    }
-    put(bucket, bytes);
-    var e = assertThrows(DamagedException.class, this::read);
-    assertTrue(e.expected().contains("index"), e.expected());
-    try (SegmentReader lock = open()) {
-      assertEquals(digest, lock.digest()); // which is of other bytes
-      assertThrows(DamagedException.class, lock::content);
-    }
-  }
-
-  @Test
   void positionsSkipWhatTheHolesOfTheirFileMiss() throws Exception {
     List<DataFile> files = List.of(new DataFile(A, 900, 3), new DataFile(B, 400, 1));
     List<Hole> holes =
@@ -256,6 +218,44 @@ class SettledFileTest {
     try (SegmentReader lock = open()) {
       assertEquals(known, lock.bucket(bucket.start()).orElseThrow());
     }
+  }
+
+  /** Names that don't ascend, and counts that don't fit. */
+  @Test
+  void filesThatCanNotBeAreDamage() throws Exception {
+    var b = new DataFile(B, 0, 0);
+    for (List<DataFile> wrong :
+        List.of(
+            List.of(new DataFile(A, 900, 3), new DataFile(A, 900, 3)),
+            List.of(b, new DataFile(A, 900, 3)),
+            List.of(new DataFile(A, 900, 0), b),
+            List.of(new DataFile(A, 900, -1), b),
+            List.of(new DataFile(A, 900, 1_000), b),
+            List.of(new DataFile(A, 900, Long.MAX_VALUE), b),
+            List.of(new DataFile(A, -1, 1), b),
+            List.of(new DataFile(A, 1, 1), b),
+            List.of(new DataFile(A, 0, 1), b))) {
+      lock(closed(wrong, List.of()), List.of());
+      try (SegmentReader lock = open()) {
+        assertThrows(DamagedException.class, () -> lock.bucket(bucket.start()), wrong::toString);
+      }
+    }
+  }
+
+  @Test
+  void aLockWithoutItsBucketIsDamage() throws Exception {
+    var bytes = new ByteArrayOutputStream();
+    var out =
+        new SegmentEncoder(
+            header(bucket),
+            piece -> {
+              while (piece.hasRemaining()) {
+                bytes.write(piece.get());
+              }
+            });
+    out.end();
+    put(bucket, bytes.toByteArray());
+    assertThrows(DamagedException.class, this::open);
   }
 
   /** It says so itself, and what stands there is as it is. */
