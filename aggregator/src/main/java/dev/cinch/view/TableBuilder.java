@@ -97,8 +97,8 @@ public final class TableBuilder {
    * What a run did.
    *
    * @param files that it added
-   * @param messages in them
-   * @param bytes of them
+   * @param messages in them; in the last one, if each has the last message of all keys
+   * @param bytes of them, likewise
    * @param removed files that the table has no more, since all in them expired
    * @param unparsed values that were there and of another type than their column, or null
    * @param version of the last commit; -1 if there is none
@@ -264,9 +264,10 @@ public final class TableBuilder {
     private void count(Part part) {
       if (part.file() != null) {
         files++;
-        messages += part.file().messages();
-        bytes += part.file().size();
-        unparsed += part.unparsed();
+        boolean anew = wanted.key() != null; // it has all that those before it had
+        messages = part.file().messages() + (anew ? 0 : messages);
+        bytes = part.file().size() + (anew ? 0 : bytes);
+        unparsed = part.unparsed() + (anew ? 0 : unparsed);
       }
     }
 
