@@ -190,7 +190,7 @@ public final class TableBuilder {
         }
         delete(Tables.stale(log, table, before));
         long from = Math.max(before.through(), floor);
-        Parts parts = isDue(before, wait) ? parts(before, from) : new Parts(List.of(), 0);
+        Parts parts = isDue(before, wait) ? parts(before, from) : new Parts(List.of(), 0, 0);
         planned = copied.get() + parts.messages();
         State after = parts.messages() == 0 ? before : add(before, floor, parts.ends());
         if (after.version() == before.version()) { // nothing was lacking that leases permit
@@ -220,7 +220,13 @@ public final class TableBuilder {
       long size = before.files().values().stream().mapToLong(File::size).sum();
       long each =
           wanted.key() == null ? settings.bytes() : Math.max(settings.bytes(), AHEAD * size);
-      return reader.parts(from, each);
+      Parts parts = reader.parts(from, each);
+      int files = parts.ends().size();
+      if (files < 2 || wanted.key() != null) {
+        return parts;
+      }
+      int rounds = (files + settings.workers() - 1) / settings.workers();
+      return reader.parts(from, parts.bytes() / (rounds * settings.workers()) + 1);
     }
 
     /**

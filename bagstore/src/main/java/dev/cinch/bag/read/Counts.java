@@ -72,7 +72,7 @@ final class Counts {
     }
     starts.removeIf(time -> time <= from);
     starts.add(to);
-    return new Parts(List.copyOf(starts), messages);
+    return new Parts(List.copyOf(starts), messages, starts.size() * wanted - left);
   }
 
   private void walk(long each, boolean ofBytes) throws IOException {

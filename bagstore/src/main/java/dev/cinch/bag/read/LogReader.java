@@ -145,8 +145,9 @@ public final class LogReader {
    * @param ends of the parts, ascending, nanoseconds since the Unix epoch; each begins where the
    *     one before ends
    * @param messages in all of them, more or less; 0 only if there are none
+   * @param bytes that the files of all of them have, more or less
    */
-  public record Parts(List<Long> ends, long messages) {
+  public record Parts(List<Long> ends, long messages, long bytes) {
     public Parts {
       ends = List.copyOf(ends);
     }
@@ -163,7 +164,7 @@ public final class LogReader {
         () -> chain.view(Freshness.PERMITTED),
         view ->
             view.settled() <= from
-                ? new Parts(List.of(), 0)
+                ? new Parts(List.of(), 0, 0)
                 : new Counts(log, chain, view, from, view.settled()).parts(bytes));
   }
 
