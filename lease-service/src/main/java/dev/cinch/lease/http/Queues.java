@@ -20,10 +20,9 @@ import org.jspecify.annotations.Nullable;
  * is asked again after its time was over goes on with the number that it had.
  *
  * <p>A request waits for one name at a time, the one that it was refused for. Only the first of a
- * name's queue is ever tried, or a favourite that is to have the name before it, so a lease that
- * becomes free wakes one request. Of each queue that is not empty either the first is being tried,
- * or its last try found the name held and nobody has freed it since: no wake-up is lost as long as
- * the queue is told of what frees names.
+ * name's queue is ever tried, so a lease that becomes free wakes one request. Of each queue that is
+ * not empty either the first is being tried, or its last try found the name held and nobody has
+ * freed it since: no wake-up is lost as long as the queue is told of what frees names.
  *
  * @param <W> a request with all that belongs to it
  */
@@ -74,14 +73,6 @@ final class Queues<W extends Queues.Waiter> {
     private boolean again;
   }
 
-  /** Who is tried before those that came first. */
-  @FunctionalInterface
-  interface Favourite<W> {
-    /** One of those who wait for a name; null if the first is to be tried. */
-    @Nullable W of(LeaseName name, Collection<W> waiters);
-  }
-
-  private final Favourite<W> favourite;
   private final Map<LeaseName, Queue<W>> queues = new HashMap<>();
   private final Map<Id, W> waiters = new HashMap<>();
 
@@ -101,15 +92,6 @@ final class Queues<W extends Queues.Waiter> {
 
   private long numbers;
 
-  /** First come, first served. */
-  Queues() {
-    this((name, waiters) -> null);
-  }
-
-  Queues(Favourite<W> favourite) {
-    this.favourite = favourite;
-  }
-
   /** How many wait. */
   int size() {
     return waiters.size();
@@ -123,15 +105,7 @@ final class Queues<W extends Queues.Waiter> {
   /** Those who wait for each name, in the order in which they would have it. */
   Map<LeaseName, List<W>> byName() {
     var all = new HashMap<LeaseName, List<W>>();
-    queues.forEach(
-        (name, queue) -> {
-          var waiters = new ArrayList<>(queue.waiters.values());
-          W favoured = favourite.of(name, waiters);
-          if (favoured != null && waiters.remove(favoured)) {
-            waiters.add(0, favoured);
-          }
-          all.put(name, waiters);
-        });
+    queues.forEach((name, queue) -> all.put(name, new ArrayList<>(queue.waiters.values())));
     return all;
   }
 
@@ -162,7 +136,7 @@ final class Queues<W extends Queues.Waiter> {
     waiters.put(waiter.id(), waiter);
     queue.waiters.put(number(waiter), waiter);
     if (queue.waiters.size() > 1) {
-      return favourite.of(name, queue.waiters.values()) == waiter ? freed(name) : List.of();
+      return List.of();
     }
     // The name may have been freed since it was refused, before anybody waited for it.
     return next(name, queue);
@@ -242,8 +216,7 @@ final class Queues<W extends Queues.Waiter> {
   }
 
   private List<W> next(LeaseName name, Queue<W> queue) {
-    W favoured = favourite.of(name, queue.waiters.values());
-    W first = favoured == null ? queue.waiters.firstEntry().getValue() : favoured;
+    W first = queue.waiters.firstEntry().getValue();
     queue.tried = first;
     queue.again = false;
     return List.of(first);

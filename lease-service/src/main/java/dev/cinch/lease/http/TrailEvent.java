@@ -38,10 +38,7 @@ record TrailEvent(
     RELEASED,
     REVOKED,
     EXPIRED,
-    REFUSED,
-
-    /** Its holder is asked to hand it over. */
-    HANDED;
+    REFUSED;
 
     String word() {
       return name().toLowerCase(Locale.ROOT);
