@@ -105,7 +105,7 @@ final class Queues<W extends Queues.Waiter> {
   /** Those who wait for each name, in the order in which they would have it. */
   Map<LeaseName, List<W>> byName() {
     var all = new HashMap<LeaseName, List<W>>();
-    queues.forEach((name, queue) -> all.put(name, new ArrayList<>(queue.waiters.values())));
+    queues.forEach((name, queue) -> all.put(name, List.copyOf(queue.waiters.values())));
     return all;
   }
 
@@ -135,11 +135,8 @@ final class Queues<W extends Queues.Waiter> {
     waiter.at = name;
     waiters.put(waiter.id(), waiter);
     queue.waiters.put(number(waiter), waiter);
-    if (queue.waiters.size() > 1) {
-      return List.of();
-    }
     // The name may have been freed since it was refused, before anybody waited for it.
-    return next(name, queue);
+    return queue.waiters.size() == 1 ? next(queue) : List.of();
   }
 
   /** A name is free, or may be; who is to be tried now. */
@@ -152,7 +149,7 @@ final class Queues<W extends Queues.Waiter> {
       queue.again = true;
       return List.of();
     }
-    return next(name, queue);
+    return next(queue);
   }
 
   /** One that was tried found a name held; who is to be tried now. */
@@ -168,7 +165,7 @@ final class Queues<W extends Queues.Waiter> {
     }
     Queue<W> queue = queue(at);
     queue.tried = null;
-    return queue.again ? next(at, queue) : List.of();
+    return queue.again ? next(queue) : List.of();
   }
 
   /** One was answered, or its sender has gone; who is to be tried now. */
@@ -189,7 +186,7 @@ final class Queues<W extends Queues.Waiter> {
       queues.remove(at);
       return List.of();
     }
-    return tried ? next(at, queue) : List.of();
+    return tried ? next(queue) : List.of();
   }
 
   /**
@@ -215,7 +212,7 @@ final class Queues<W extends Queues.Waiter> {
     return queues.containsKey(name);
   }
 
-  private List<W> next(LeaseName name, Queue<W> queue) {
+  private List<W> next(Queue<W> queue) {
     W first = queue.waiters.firstEntry().getValue();
     queue.tried = first;
     queue.again = false;

@@ -235,28 +235,27 @@ final class Routes {
     List<Operation> operations =
         batch ? OperationCodec.readBatch(fields) : List.of(OperationCodec.read(what, fields, true));
     operations = operations.stream().map(o -> o.within(caller.scope())).toList();
-    return Optional.of(
-        permitted(new Asked(operations, new TreeMap<>(), batch, wire, caller, since)));
+    return Optional.of(permitted(operations, batch, wire, caller, since));
   }
 
-  private Asked permitted(Asked asked) {
-    List<Operation> all = asked.operations();
+  private Asked permitted(
+      List<Operation> all, boolean batch, Wire wire, Caller caller, long since) {
     var refused = new TreeMap<Integer, Outcome>();
     for (int i = 0; i < all.size(); i++) {
-      Optional<LeaseRefusedException> refusal = asked.caller().refusal(all.get(i));
+      Optional<LeaseRefusedException> refusal = caller.refusal(all.get(i));
       if (refusal.isPresent()) {
         refused.put(i, new Outcome.Refused(refusal.get()));
-        trail.refused(all.get(i), refusal.get(), asked.caller());
+        trail.refused(all.get(i), refusal.get(), caller);
       }
     }
-    if (refused.isEmpty()) {
-      return asked;
+    List<Operation> rest = all;
+    if (!refused.isEmpty()) {
+      rest = new ArrayList<>(all);
+      for (int place : refused.descendingKeySet()) {
+        Operation unused = rest.remove(place);
+      }
     }
-    var rest = new ArrayList<>(all);
-    for (int place : refused.descendingKeySet()) {
-      Operation unused = rest.remove(place);
-    }
-    return new Asked(rest, refused, asked.batch(), asked.wire(), asked.caller(), asked.since());
+    return new Asked(rest, refused, batch, wire, caller, since);
   }
 
   /** The answer to what was asked for, once it is known what became of each operation. */

@@ -61,12 +61,6 @@ record TrailEvent(
         "");
   }
 
-  /** The same, at another time and for a reason. */
-  TrailEvent asOf(long time, String why) {
-    return new TrailEvent(
-        time, kind, name, holder, correlation, generation, expiry, tentative, by, from, why);
-  }
-
   static @Nullable String by(Caller caller) {
     return caller.named() ? caller.who() : null;
   }
