@@ -43,11 +43,6 @@ final class Tidings implements LeaseListener {
     add(listener -> listener.lost(names, why));
   }
 
-  @Override
-  public void asked(List<LeaseName> names, String to) {
-    add(listener -> listener.asked(names, to));
-  }
-
   private void add(Consumer<LeaseListener> tiding) {
     untold.add(tiding);
     if (!later.getAsBoolean()) {

@@ -24,11 +24,6 @@ final class TidingsTest {
       }
 
       @Override
-      public void asked(List<LeaseName> names, String to) {
-        told.add(who + ": asked " + names + " " + to);
-      }
-
-      @Override
       public void lost(List<LeaseName> names, String why) {
         told.add(who + ": lost " + names + " " + why);
       }
@@ -42,16 +37,13 @@ final class TidingsTest {
     tidings.listen(listener("one"));
     tidings.listen(listener("two"));
     tidings.atRisk(NAMES, Duration.ofSeconds(3));
-    tidings.asked(NAMES, "next");
+    tidings.lost(NAMES, "late");
     assertEquals(List.of(), told);
     tidings.tell();
     tidings.tell();
     assertEquals(
         List.of(
-            "one: risk [a] PT3S",
-            "two: risk [a] PT3S",
-            "one: asked [a] next",
-            "two: asked [a] next"),
+            "one: risk [a] PT3S", "two: risk [a] PT3S", "one: lost [a] late", "two: lost [a] late"),
         told);
     told.clear();
     submits.set(false);

@@ -21,7 +21,7 @@ function _cinch_names() {
     -*) ;;
     *) case "$place" in
          " log rm"*) kind=logs ;;
-         " lease acquire"*|" lease show"*|" lease who"*|" lease hand"*|" lease run"*) kind=leases ;;
+         " lease acquire"*|" lease show"*|" lease who"*|" lease run"*) kind=leases ;;
          " lease revoke"*|" lease watch"*) kind=leases ;;
        esac ;;
   esac

@@ -8,10 +8,8 @@ import java.util.List;
  *
  * @param id the request's secret
  * @param witnesses not empty
- * @param handTo the holder that the leases are to be handed over to: whoever holds them is asked to
- *     come to an end and release them. Empty if that was not asked for
  */
-public record Grant(Id id, List<SignedWitness> witnesses, String handTo) {
+public record Grant(Id id, List<SignedWitness> witnesses) {
   /**
    * The most logs that its witnesses name, counted once for each witness; as many again in their
    * fences. It bounds what one request makes: an answer has some 57 bytes for each.
@@ -20,11 +18,6 @@ public record Grant(Id id, List<SignedWitness> witnesses, String handTo) {
 
   public Grant {
     witnesses = List.copyOf(witnesses);
-  }
-
-  /** One that nobody asks to hand over. */
-  public Grant(Id id, List<SignedWitness> witnesses) {
-    this(id, witnesses, "");
   }
 
   /** The earliest expiry of all its leases. */

@@ -115,19 +115,6 @@ public interface LeaseService {
   }
 
   /**
-   * Whether the last lease of a name was granted to the request with this secret; a service that is
-   * elsewhere does not say.
-   */
-  default boolean isOf(Id secret, LeaseName name) throws LeaseUnavailableException {
-    return false;
-  }
-
-  /** Whether other servers grant the same names, too, as the nodes of a cell do. Never waits. */
-  default boolean isShared() {
-    return false;
-  }
-
-  /**
    * How often requests have begun to go to another server of the service, for a holder: the next
    * one knows its leases once they were resumed there. It has to be done before they are released,
    * since it must not be afterwards (rule L13). 0 for ever of services that have one server.

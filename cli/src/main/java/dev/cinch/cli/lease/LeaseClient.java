@@ -6,7 +6,6 @@ import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.serve.ServeBackend;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.ServiceInfo;
@@ -127,16 +126,6 @@ public final class LeaseClient implements AutoCloseable {
   List<LeaseDetail> details(String prefix, Optional<LeaseName> after, int limit)
       throws LeaseUnavailableException {
     return Objects.requireNonNull(servers).details(prefix, after, limit);
-  }
-
-  /** Has a lease handed over, as {@link ShardRouter#hand}. */
-  void hand(LeaseName name, String to, long keepMs, Optional<Id> grant)
-      throws LeaseRefusedException, LeaseUnavailableException, Failure.Refusal {
-    if (servers == null) {
-      throw new Failure.Refusal(
-          "nodes of a cell hand no leases over; revoke it, or have its holder release it");
-    }
-    servers.hand(name, to, keepMs, grant);
   }
 
   /** What time it is, to say how long ago something was; of a cell by this machine's clock. */

@@ -27,7 +27,6 @@ import picocli.CommandLine.Option;
       LeaseRunCommand.class,
       LeaseCommand.Renew.class,
       LeaseCommand.Release.class,
-      LeaseHandCommand.class,
       LeaseRevokeCommand.class,
       LeaseWatchCommand.class,
       LeaseListing.Show.class,

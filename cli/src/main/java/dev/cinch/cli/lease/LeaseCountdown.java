@@ -1,6 +1,5 @@
 package dev.cinch.cli.lease;
 
-import dev.cinch.cli.base.Failure;
 import dev.cinch.lease.hold.HeldLease;
 import java.util.function.Consumer;
 
@@ -26,15 +25,15 @@ final class LeaseCountdown {
     void kill();
   }
 
-  /** What the user has done about an event, while the command goes on. */
+  /** What the user has done about a loss, while the command goes on. */
   interface Hook {
     /**
      * Begins it.
      *
-     * @param what why the leases are lost, or to whom they are to be handed over
+     * @param why the leases are lost
      * @param leftNanos how long until they can be another's
      */
-    void begin(String what, long leftNanos);
+    void begin(String why, long leftNanos);
 
     /** Whether it is over, or was never begun. */
     boolean isOver();
@@ -49,7 +48,7 @@ final class LeaseCountdown {
     Hook NONE =
         new Hook() {
           @Override
-          public void begin(String what, long leftNanos) {}
+          public void begin(String why, long leftNanos) {}
 
           @Override
           public boolean isOver() {
@@ -79,7 +78,6 @@ final class LeaseCountdown {
 
   private final Consumer<String> say;
   private final Hook onLost;
-  private final Hook onHand;
   private final long endLeft;
   private final long killLeft;
 
@@ -88,19 +86,16 @@ final class LeaseCountdown {
    * @param say told in one line of what is done to the command
    * @param onLost begun before the command is told to end, which waits for it for half of the time
    *     that there is
-   * @param onHand begun when the leases are to be handed over; with none the command is told to end
    */
-  LeaseCountdown(long lengthNanos, Consumer<String> say, Hook onLost, Hook onHand) {
+  LeaseCountdown(long lengthNanos, Consumer<String> say, Hook onLost) {
     this.say = say;
     this.onLost = onLost;
-    this.onHand = onHand;
     endLeft = lengthNanos / 5;
     killLeft = lengthNanos / 20;
   }
 
   /** Waits until the command has ended; whether by itself. */
   boolean attend(Attended command, HeldLease held) throws InterruptedException {
-    boolean asked = false;
     boolean lost = false;
     boolean ended = false;
     boolean killed = false;
@@ -112,10 +107,6 @@ final class LeaseCountdown {
       if (!lost && held.deadline() != told) {
         told = held.deadline();
         command.mayRun(limits(told));
-      }
-      if (!asked && !lost && !held.handTo().isEmpty()) {
-        asked = true; // its leases are renewed until it has ended
-        handOver(command, Failure.oneLine(held.handTo()), left);
       }
       if (!lost && (left <= endLeft || held.state() == HeldLease.State.LOST)) {
         lost = true;
@@ -144,16 +135,6 @@ final class LeaseCountdown {
     }
     finish(held);
     return !lost;
-  }
-
-  private void handOver(Attended command, String to, long left) {
-    if (onHand != Hook.NONE) {
-      say.accept("the leases are to be handed over to " + to + "; running what --on-hand says");
-      onHand.begin(to, left);
-    } else {
-      say.accept("the leases are to be handed over to " + to + "; ending the command");
-      command.end();
-    }
   }
 
   /** What the user does about a loss may go on behind the command, until the leases can be lost. */

@@ -121,15 +121,6 @@ public final class LeaseRunCommand implements Callable<Integer> {
               + " half of that time is.")
   @Nullable String onLost;
 
-  @Option(
-      names = "--on-hand",
-      paramLabel = "COMMAND",
-      description =
-          "A shell's command, run when the leases are to be handed over (cinch lease hand), in place"
-              + " of a SIGTERM to the other one. It has CINCH_LEASE, and in CINCH_TO the holder"
-              + " that is next. The leases are given back when the other one has ended.")
-  @Nullable String onHand;
-
   @Parameters(arity = "1..*", paramLabel = "LEASE", description = "The leases' names.")
   List<LeaseName> names;
 
@@ -270,11 +261,7 @@ public final class LeaseRunCommand implements Callable<Integer> {
       variables.add("CINCH_STORE=" + store.toAbsolutePath());
     }
     var countdown =
-        new LeaseCountdown(
-            length.toNanos(),
-            line -> io.say(NAME, line),
-            hook("--on-lost", "CINCH_REASON", onLost, variables),
-            hook("--on-hand", "CINCH_TO", onHand, variables));
+        new LeaseCountdown(length.toNanos(), line -> io.say(NAME, line), hook(variables));
     // Whatever this throws, the guard ends the command, and the leases run out.
     running.begin(variables, grant.limits(), countdown.limits(held.deadline()));
     boolean byItself = countdown.attend(running, held);
@@ -286,14 +273,13 @@ public final class LeaseRunCommand implements Callable<Integer> {
     return byItself && !running.wasForsaken() ? ExitCode.GOOD : ExitCode.REFUSED;
   }
 
-  private LeaseCountdown.Hook hook(
-      String option, String variable, @Nullable String command, List<String> variables) {
-    if (command == null) {
+  private LeaseCountdown.Hook hook(List<String> variables) {
+    if (onLost == null) {
       return LeaseCountdown.Hook.NONE;
     }
     var all = new ArrayList<>(variables);
     all.add("CINCH_LEASE=" + names.stream().map(LeaseName::value).collect(Collectors.joining(" ")));
-    return new ShellHook(option, variable, command, all, line -> io.say(NAME, line));
+    return new ShellHook(onLost, all, line -> io.say(NAME, line));
   }
 
   /** What other storage knows this holder by: docs/fencing.md. */

@@ -72,13 +72,11 @@ final class LeaseWhoCommand extends LeaseRequest.OfCell {
         %s
         It ends in %s, at %s, unless it is renewed.
         %s
-        %sWhat to do:
+        What to do:
           wait             cinch lease run --wait 1h %1$s -- COMMAND
                            If its holder died, that takes %4$s at most.
-          have it handed   cinch lease hand %1$s --to HOLDER
-          over             cinch lease run ends its command when asked. Needs the right revoke:%1$s.
           revoke it        cinch lease revoke %1$s --reason TEXT
-                           Its holder can't renew it then. Needs the same right.
+                           Its holder can't renew it then. Needs the right revoke:%1$s.
         """
         .formatted(
             name,
@@ -86,14 +84,7 @@ final class LeaseWhoCommand extends LeaseRequest.OfCell {
             renewed(lease, now),
             left(lease, now),
             at(witness(lease).expiry()),
-            waiting(lease, now),
-            lease
-                .handTo()
-                .map(
-                    hand ->
-                        "It is asked to hand it over to %s, and then it is kept for that one.%n"
-                            .formatted(quoted(hand.holder())))
-                .orElse(""));
+            waiting(lease, now));
   }
 
   private String revoked(LeaseDetail lease, long now) {
@@ -130,7 +121,7 @@ final class LeaseWhoCommand extends LeaseRequest.OfCell {
     return """
         %s is free: %s took it at %s, and gave it back.
         %s"""
-        .formatted(name, holder(lease), at(lease.since()), take(lease));
+        .formatted(name, holder(lease), at(lease.since()), take());
   }
 
   private String expired(LeaseDetail lease, long now) {
@@ -145,17 +136,11 @@ final class LeaseWhoCommand extends LeaseRequest.OfCell {
             at(lease.since()),
             at(witness(lease).expiry()),
             ago(witness(lease).expiry(), now),
-            take(lease));
+            take());
   }
 
-  private String take(LeaseDetail lease) {
-    return lease
-        .handTo()
-        .map(
-            hand ->
-                "It is kept for %s until %s: others are refused.%n"
-                    .formatted(quoted(hand.holder()), at(hand.until())))
-        .orElse("What to do:%n  take it          cinch lease run %s -- COMMAND%n".formatted(name));
+  private String take() {
+    return "What to do:%n  take it          cinch lease run %s -- COMMAND%n".formatted(name);
   }
 
   private static Witness witness(LeaseDetail lease) {

@@ -8,38 +8,27 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A command that the user gave for an event, run by a shell. Not thread-safe. */
+/** What {@code --on-lost} says, run by a shell. Not thread-safe. */
 final class ShellHook implements LeaseCountdown.Hook {
   private static final long NANOS_PER_MS = 1_000_000;
 
-  private final String option;
-  private final String variable;
   private final String command;
   private final List<String> variables;
   private final Consumer<String> say;
   private @Nullable Process process;
 
   /**
-   * @param option that gave the command
-   * @param variable that says what has happened
    * @param variables names and values that it gets beside those of this process
    * @param say told where it can't be run
    */
-  ShellHook(
-      String option,
-      String variable,
-      String command,
-      List<String> variables,
-      Consumer<String> say) {
-    this.option = option;
-    this.variable = variable;
+  ShellHook(String command, List<String> variables, Consumer<String> say) {
     this.command = command;
     this.variables = List.copyOf(variables);
     this.say = say;
   }
 
   @Override
-  public void begin(String what, long leftNanos) {
+  public void begin(String why, long leftNanos) {
     var builder = new ProcessBuilder("/bin/sh", "-c", command).inheritIO();
     builder.redirectInput(new File("/dev/null")); // the command's own is the command's
     Map<String, String> environment = builder.environment();
@@ -47,12 +36,12 @@ final class ShellHook implements LeaseCountdown.Hook {
       String[] parts = each.split("=", 2);
       environment.put(parts[0], parts[1]);
     }
-    environment.put(variable, what);
+    environment.put("CINCH_REASON", why);
     environment.put("CINCH_LEFT_MS", Long.toString(Math.max(0, leftNanos / NANOS_PER_MS)));
     try {
       process = builder.start();
     } catch (IOException e) {
-      say.accept(option + " can't be run: " + e.getMessage());
+      say.accept("--on-lost can't be run: " + e.getMessage());
     }
   }
 

@@ -3,7 +3,6 @@ package dev.cinch.cli.serve;
 import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.ChangeListener;
-import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -160,16 +159,6 @@ public final class LateService implements LeaseService {
     return started.isDone() && !started.isCompletedExceptionally()
         ? started.join().carryOutNow(requests)
         : LeaseService.super.carryOutNow(requests);
-  }
-
-  @Override
-  public boolean isOf(Id secret, LeaseName name) throws LeaseUnavailableException {
-    return service().isOf(secret, name);
-  }
-
-  @Override
-  public boolean isShared() {
-    return started.isDone() && !started.isCompletedExceptionally() && started.join().isShared();
   }
 
   @Override

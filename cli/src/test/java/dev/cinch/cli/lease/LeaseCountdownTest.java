@@ -34,8 +34,6 @@ class LeaseCountdownTest {
 
   private final List<String> said = new ArrayList<>();
   private LeaseCountdown.Hook hook = LeaseCountdown.Hook.NONE;
-  private LeaseCountdown.Hook onHand = LeaseCountdown.Hook.NONE;
-  private String handTo = "";
   private long clock;
   private boolean away;
   private @Nullable LeaseService started;
@@ -145,17 +143,9 @@ class LeaseCountdownTest {
               if (away && !call.is("moves")) { // which asks nobody
                 throw new LeaseUnavailableException("away", null);
               }
-              Object answer = call.by(memory);
-              return handTo.isEmpty() ? answer : asked(Objects.requireNonNull(answer));
+              return call.by(memory);
             });
     return started;
-  }
-
-  /** As servers answer renewals of leases that are to be handed over. */
-  private Object asked(Object answer) {
-    return answer instanceof Grant grant
-        ? new Grant(grant.id(), grant.witnesses(), handTo)
-        : answer;
   }
 
   private HeldLease held(long lengthMs) throws Exception {
@@ -178,7 +168,7 @@ class LeaseCountdownTest {
   }
 
   private boolean attend(long lengthMs, Stubborn command) throws InterruptedException {
-    return new LeaseCountdown(lengthMs * MS, said::add, hook, onHand).attend(command, command.held);
+    return new LeaseCountdown(lengthMs * MS, said::add, hook).attend(command, command.held);
   }
 
   @ParameterizedTest
@@ -230,7 +220,7 @@ class LeaseCountdownTest {
             command.mayRun(limits);
           }
         };
-    assertTrue(new LeaseCountdown(30_000 * MS, said::add, hook, onHand).attend(late, command.held));
+    assertTrue(new LeaseCountdown(30_000 * MS, said::add, hook).attend(late, command.held));
     assertEquals(List.of(), said);
     LeaseCountdown.Limits unattended = Objects.requireNonNull(command.told);
     assertTrue(unattended.end() > 30_000 * MS, "the guard heard of no renewal: " + unattended);
@@ -279,29 +269,6 @@ class LeaseCountdownTest {
     assertEquals("the leases can't be renewed: the grant was released; acquire anew", slow.why);
     assertTrue(slow.killedAt >= slow.begunAt + slow.takes, "at " + slow.killedAt);
     assertTrue(command.toldAt < 0, "it ended by itself");
-  }
-
-  /** Its leases are renewed until it has ended, and then given back. */
-  @Test
-  void aHandoverTellsTheCommandToEndAndGoesOnRenewing() throws Exception {
-    var command = new Stubborn(held(30_000), 50_000 * MS);
-    handTo = "web-2";
-    assertTrue(attend(30_000, command));
-    assertTrue(command.toldAt > 0 && command.toldAt <= 11_200 * MS, "told at " + command.toldAt);
-    assertEquals(HeldLease.State.HELD, command.held.state());
-    assertTrue(command.held.leftNanos() > 15_000 * MS, "renewed");
-    assertEquals(List.of("the leases are to be handed over to web-2; ending the command"), said);
-  }
-
-  @Test
-  void aHandoverRunsWhatTheUserSaysInPlaceOfEndingTheCommand() throws Exception {
-    var command = new Stubborn(held(30_000), 50_000 * MS);
-    var hand = new Slow(1);
-    onHand = hand;
-    handTo = "web-2";
-    assertTrue(attend(30_000, command));
-    assertEquals("web-2", hand.why);
-    assertEquals(-1, command.toldAt);
   }
 
   @Test

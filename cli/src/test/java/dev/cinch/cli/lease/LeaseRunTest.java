@@ -234,45 +234,6 @@ class LeaseRunTest {
     }
   }
 
-  /** The command ends, its leases are given back, and whoever is named has them next. */
-  @Test
-  void aHandoverEndsTheCommandAndTheNextHolderHasIt() throws Exception {
-    String text = "trap 'echo ended; exit 5' TERM; echo ready; while :; do sleep 0.05; done";
-    try (Forked first = run(text, "--for=3s")) {
-      assertEquals("ready", first.line());
-      served.awaitAcquires(1);
-      try (Forked other = run("echo other", "--wait=1h")) {
-        served.awaitAcquires(2);
-        try (Forked next = run("echo next", "--wait=1h", "--holder=next")) {
-          served.awaitAcquires(1);
-          String[] hand = {"lease", "hand", "jobs/1", "--to=next", served.admin};
-          assertEquals("handed over: jobs/1 to next\n", cinch.run(hand).ended(0).out());
-          assertEquals("ended", first.line());
-          assertEquals(5, first.await(), first.err());
-          assertEquals("next", next.line());
-          assertEquals(0, next.await(), next.err());
-        }
-        assertEquals("other", other.line());
-        ends(0, other);
-      }
-    }
-    assertEquals(3, shown("jobs/1").get("witness").get("generation").intValue());
-  }
-
-  @Test
-  void whatTheUserSaysIsRunWhenItIsHandedOver() throws Exception {
-    Path stop = temp.resolve("stop");
-    String text = "echo ready; until [ -e " + stop + " ]; do sleep 0.05; done; echo stopped";
-    String say = "--on-hand=echo $CINCH_LEASE to $CINCH_TO; : > " + stop;
-    try (Forked running = run(text, "--for=3s", say)) {
-      assertEquals("ready", running.line());
-      cinch.run("lease", "hand", "--no-wait", "jobs/1", "--to=x", served.admin).ended(0);
-      assertEquals("jobs/1 to x", running.line());
-      assertEquals("stopped", running.line());
-      ends(0, running);
-    }
-  }
-
   /** Nobody knows what it wrote. */
   @Test
   void l2_theLeasesOfAnAppendThatWasKilledAreNotGivenBack() throws Exception {

@@ -371,9 +371,6 @@ public final class HeldLease {
             ? renewed
             : new Snapshot(State.HELD, grant, before.deadline(), before.wallEnd(), null);
     atRisk = false;
-    if (!grant.handTo().isEmpty() && !grant.handTo().equals(before.grant().handTo())) {
-      untold.add(() -> listener.asked(names(), grant.handTo()));
-    }
     renewAt = asked.monotonic + third();
   }
 
@@ -444,11 +441,6 @@ public final class HeldLease {
   /** The latest witnesses, in ascending order of names. */
   public List<SignedWitness> witnesses() {
     return now.grant().witnesses();
-  }
-
-  /** The holder that they are to be handed over to, as last answered; empty if nobody asked. */
-  public String handTo() {
-    return now.grant().handTo();
   }
 
   public State state() {

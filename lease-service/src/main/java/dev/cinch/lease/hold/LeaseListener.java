@@ -22,14 +22,6 @@ public interface LeaseListener {
   default void atRisk(List<LeaseName> names, Duration left) {}
 
   /**
-   * Somebody asks that the leases be handed over: come to an end, and release them. Nothing happens
-   * to them before that. Found at a renewal, so after up to a third of their duration.
-   *
-   * @param to the holder that is to have one of them next
-   */
-  default void asked(List<LeaseName> names, String to) {}
-
-  /**
    * The leases are lost, once: nothing may be done under them any more. Where they were not renewed
    * in time, they can be another's after the margins of {@link HoldSettings}, a fiftieth of their
    * duration. Where the service said so, as of leases that were revoked, they exclude others as

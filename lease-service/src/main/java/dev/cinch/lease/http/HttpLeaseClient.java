@@ -2,11 +2,9 @@ package dev.cinch.lease.http;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Grant;
-import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -260,41 +258,6 @@ public final class HttpLeaseClient implements LeaseService {
   /** Whether a server does not know a parameter. */
   private static boolean isOlder(Sent sent) throws LeaseUnavailableException {
     return sent.answer().status() == 400 && sent.error().error().equals(Answer.MALFORMED);
-  }
-
-  /**
-   * Has the holder of a lease asked to release it, and another one granted it next. Needs the right
-   * to revoke the name, or the secret of the grant.
-   *
-   * @param to the holder that is to have it, as it calls itself; its present holder to keep it
-   * @param keepMs how long others are refused once it is free, milliseconds up to an hour
-   * @param id the secret of the grant; empty if it is not known
-   * @throws LeaseRefusedException {@code NOT_HELD} if there is nothing to hand over, {@code
-   *     INVALID} if the service hands nothing over
-   */
-  public void hand(LeaseName name, String to, long keepMs, Optional<Id> id)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    ObjectNode out =
-        LeaseDocuments.object().put("name", name.value()).put("to", to).put("keepMs", keepMs);
-    id.ifPresent(i -> out.put("id", i.toString()));
-    var request =
-        new Request(
-            "POST", "/v1/leases/hand", Wire.JSON, LeaseDocuments.bytes(out), Request.UNHURRIED);
-    Optional<LeaseRefusedException> refused =
-        servers.ask(
-            request,
-            sent ->
-                sent.answer().status() == 200
-                    ? Optional.empty()
-                    : Optional.of(
-                        sent.answer().status() == 405
-                            ? new LeaseRefusedException(
-                                Reason.INVALID, "this server is too old to hand leases over", 0)
-                            : sent.refusal()),
-            told -> told.filter(e -> e.reason() == Reason.NOT_YET).isPresent());
-    if (refused.isPresent()) {
-      throw refused.get();
-    }
   }
 
   /** As {@link #list}, and who waits at the server that answers; as {@link #detail}. */

@@ -34,12 +34,6 @@ import org.jspecify.annotations.Nullable;
  * {@code disconnect}, which waits too; in a thread that can be left behind it has 0.7 of the speed.
  */
 final class HttpTransport implements Endpoints.Transport {
-  /** The header by which a client says what it understands in answers, which others refuse. */
-  static final String HEARS = "Cinch-Hears";
-
-  /** That it is to hand its leases over. */
-  static final String HAND = "hand";
-
   /** How many connections are kept that nobody uses. */
   private static final int IDLE = 8;
 
@@ -142,9 +136,6 @@ final class HttpTransport implements Endpoints.Transport {
       head.append(':').append(to.port());
     }
     head.append("\r\nContent-Type: ").append(wire.contentType);
-    if (method.equals("POST")) {
-      head.append("\r\n").append(HEARS).append(": ").append(HAND);
-    }
     credentials.token().ifPresent(t -> head.append("\r\nAuthorization: Bearer ").append(t));
     if (body != null) {
       head.append("\r\nContent-Length: ").append(body.length);

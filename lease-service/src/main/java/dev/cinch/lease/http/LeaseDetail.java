@@ -3,7 +3,6 @@ package dev.cinch.lease.http;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseInfo;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
@@ -12,11 +11,9 @@ import java.util.OptionalInt;
  * @param waiting the first of them, in the order in which they would have it: 10 in a listing,
  *     1,000 of one name
  * @param waitingCount how many there are; empty where a server does not say
- * @param handTo to whom it is handed over; empty if it is not
  */
 @CheckReturnValue
-public record LeaseDetail(
-    LeaseInfo info, List<Waiter> waiting, OptionalInt waitingCount, Optional<HandTo> handTo) {
+public record LeaseDetail(LeaseInfo info, List<Waiter> waiting, OptionalInt waitingCount) {
   /**
    * One who waits.
    *
@@ -25,22 +22,13 @@ public record LeaseDetail(
    */
   public record Waiter(String holder, long since) {}
 
-  /**
-   * Who is to have a name next.
-   *
-   * @param holder as it calls itself
-   * @param until when others are refused, unless the lease is renewed: nanoseconds since the Unix
-   *     epoch
-   */
-  public record HandTo(String holder, long until) {}
-
   public LeaseDetail {
     waiting = List.copyOf(waiting);
   }
 
   /** Of a service that does not say who waits. */
   public static LeaseDetail of(LeaseInfo info) {
-    return new LeaseDetail(info, List.of(), OptionalInt.empty(), Optional.empty());
+    return new LeaseDetail(info, List.of(), OptionalInt.empty());
   }
 
   /**

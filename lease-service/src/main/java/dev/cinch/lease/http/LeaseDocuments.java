@@ -47,7 +47,7 @@ public final class LeaseDocuments {
         entry.set("witness", witness(each.witness()));
       }
     }
-    return grant.handTo().isEmpty() ? out : out.put("handTo", grant.handTo());
+    return out;
   }
 
   /** As {@code GET /v1/leases/NAME} is answered. */
@@ -83,13 +83,6 @@ public final class LeaseDocuments {
       }
       out.put("waitingCount", detail.waitingCount().getAsInt());
     }
-    detail.handTo().ifPresent(hand -> handTo(out, hand));
-    return out;
-  }
-
-  @CanIgnoreReturnValue
-  static ObjectNode handTo(ObjectNode out, LeaseDetail.HandTo hand) {
-    time(out.putObject("handTo").put("holder", hand.holder()), "until", hand.until());
     return out;
   }
 

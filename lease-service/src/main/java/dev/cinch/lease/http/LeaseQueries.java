@@ -27,13 +27,11 @@ final class LeaseQueries {
 
   private final LeaseService service;
   private final ServerMetrics metrics;
-  private final Handovers hands;
 
   /**
    * @param metrics whose clock says when those who wait have come
    */
-  LeaseQueries(LeaseService service, ServerMetrics metrics, Handovers hands) {
-    this.hands = hands;
+  LeaseQueries(LeaseService service, ServerMetrics metrics) {
     this.service = service;
     this.metrics = metrics;
   }
@@ -83,7 +81,7 @@ final class LeaseQueries {
             .limit(most)
             .map(w -> new LeaseDetail.Waiter(w.holder(), now - (age - w.since())))
             .toList();
-    return new LeaseDetail(info, first, OptionalInt.of(all.size()), hands.of(info, now));
+    return new LeaseDetail(info, first, OptionalInt.of(all.size()));
   }
 
   Answer list(

@@ -20,10 +20,9 @@ import org.jspecify.annotations.Nullable;
  * is asked again after its time was over goes on with the number that it had.
  *
  * <p>A request waits for one name at a time, the one that it was refused for. Only the first of a
- * name's queue is ever tried, or a favourite that is to have the name before it, so a lease that
- * becomes free wakes one request. Of each queue that is not empty either the first is being tried,
- * or its last try found the name held and nobody has freed it since: no wake-up is lost as long as
- * the queue is told of what frees names.
+ * name's queue is ever tried, so a lease that becomes free wakes one request. Of each queue that is
+ * not empty either the first is being tried, or its last try found the name held and nobody has
+ * freed it since: no wake-up is lost as long as the queue is told of what frees names.
  *
  * @param <W> a request with all that belongs to it
  */
@@ -74,14 +73,6 @@ final class Queues<W extends Queues.Waiter> {
     private boolean again;
   }
 
-  /** Who is tried before those that came first. */
-  @FunctionalInterface
-  interface Favourite<W> {
-    /** One of those who wait for a name; null if the first is to be tried. */
-    @Nullable W of(LeaseName name, Collection<W> waiters);
-  }
-
-  private final Favourite<W> favourite;
   private final Map<LeaseName, Queue<W>> queues = new HashMap<>();
   private final Map<Id, W> waiters = new HashMap<>();
 
@@ -101,15 +92,6 @@ final class Queues<W extends Queues.Waiter> {
 
   private long numbers;
 
-  /** First come, first served. */
-  Queues() {
-    this((name, waiters) -> null);
-  }
-
-  Queues(Favourite<W> favourite) {
-    this.favourite = favourite;
-  }
-
   /** How many wait. */
   int size() {
     return waiters.size();
@@ -123,15 +105,7 @@ final class Queues<W extends Queues.Waiter> {
   /** Those who wait for each name, in the order in which they would have it. */
   Map<LeaseName, List<W>> byName() {
     var all = new HashMap<LeaseName, List<W>>();
-    queues.forEach(
-        (name, queue) -> {
-          var waiters = new ArrayList<>(queue.waiters.values());
-          W favoured = favourite.of(name, waiters);
-          if (favoured != null && waiters.remove(favoured)) {
-            waiters.add(0, favoured);
-          }
-          all.put(name, waiters);
-        });
+    queues.forEach((name, queue) -> all.put(name, List.copyOf(queue.waiters.values())));
     return all;
   }
 
@@ -161,11 +135,8 @@ final class Queues<W extends Queues.Waiter> {
     waiter.at = name;
     waiters.put(waiter.id(), waiter);
     queue.waiters.put(number(waiter), waiter);
-    if (queue.waiters.size() > 1) {
-      return favourite.of(name, queue.waiters.values()) == waiter ? freed(name) : List.of();
-    }
     // The name may have been freed since it was refused, before anybody waited for it.
-    return next(name, queue);
+    return queue.waiters.size() == 1 ? next(queue) : List.of();
   }
 
   /** A name is free, or may be; who is to be tried now. */
@@ -178,7 +149,7 @@ final class Queues<W extends Queues.Waiter> {
       queue.again = true;
       return List.of();
     }
-    return next(name, queue);
+    return next(queue);
   }
 
   /** One that was tried found a name held; who is to be tried now. */
@@ -194,7 +165,7 @@ final class Queues<W extends Queues.Waiter> {
     }
     Queue<W> queue = queue(at);
     queue.tried = null;
-    return queue.again ? next(at, queue) : List.of();
+    return queue.again ? next(queue) : List.of();
   }
 
   /** One was answered, or its sender has gone; who is to be tried now. */
@@ -215,7 +186,7 @@ final class Queues<W extends Queues.Waiter> {
       queues.remove(at);
       return List.of();
     }
-    return tried ? next(at, queue) : List.of();
+    return tried ? next(queue) : List.of();
   }
 
   /**
@@ -241,9 +212,8 @@ final class Queues<W extends Queues.Waiter> {
     return queues.containsKey(name);
   }
 
-  private List<W> next(LeaseName name, Queue<W> queue) {
-    W favoured = favourite.of(name, queue.waiters.values());
-    W first = favoured == null ? queue.waiters.firstEntry().getValue() : favoured;
+  private List<W> next(Queue<W> queue) {
+    W first = queue.waiters.firstEntry().getValue();
     queue.tried = first;
     queue.again = false;
     return List.of(first);

@@ -1,7 +1,6 @@
 package dev.cinch.lease.http;
 
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
@@ -14,7 +13,6 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -85,19 +83,11 @@ final class RequestHandler {
     this.store = store;
     this.workers = workers;
     this.loop = loop;
-    waiting = new WaitingRoom(Math.max(1, connections / 2), timers, this::attempt, this::favourite);
+    waiting = new WaitingRoom(Math.max(1, connections / 2), timers, this::attempt);
     watching = new WatchEndpoint(Math.max(1, connections / 8), service, loop, workers);
     waits = service.listen(waiting);
-    boolean watched = service.listen(watching.listener()) && service.listen(routes.hands());
+    boolean watched = service.listen(watching.listener());
     assert watched == waits;
-  }
-
-  private WaitingRoom.@Nullable Request favourite(
-      LeaseName name, Collection<WaitingRoom.Request> waiters) {
-    String to = routes.hands().to(name.value());
-    return to == null
-        ? null
-        : waiters.stream().filter(w -> w.holder().equals(to)).findFirst().orElse(null);
   }
 
   /** Answers those who wait for leases or watch them; called by any thread. */
@@ -206,16 +196,15 @@ final class RequestHandler {
       } else if (store != null && path.equals(StoreStatus.PATH)) {
         tellStore(store, request, method, path, caller);
       } else {
-        var beside =
-            new Routes.Beside(
-                LeaseQueries.isDetailed(query) && !caller.permissions().isEmpty()
-                    ? waiting.byName()
-                    : Map.of(),
-                hears(request));
+        Map<LeaseName, List<WaitingRoom.Request>> waiters =
+            LeaseQueries.isDetailed(query) && !caller.permissions().isEmpty()
+                ? waiting.byName()
+                : Map.of();
         submit(
             Routes.lane(path, body.length),
             request,
-            () -> Written.of(routes.answer(method, path, query, body, wire, caller, beside), wire));
+            () ->
+                Written.of(routes.answer(method, path, query, body, wire, caller, waiters), wire));
       }
     }
   }
@@ -272,7 +261,7 @@ final class RequestHandler {
       Caller caller) {
     Optional<Routes.Asked> asked;
     try {
-      asked = routes.asked(method, path, query, body, wire, caller, hears(request), waits);
+      asked = routes.asked(method, path, query, body, wire, caller);
     } catch (WireException e) {
       write(request, Written.of(Routes.malformed(e), wire));
       return true;
@@ -286,12 +275,6 @@ final class RequestHandler {
       }
     }
     return asked.isPresent();
-  }
-
-  /** Whether its sender knows what is said of handovers; looked at where there are some. */
-  private boolean hears(HttpServerRequest request) {
-    return !routes.hands().isEmpty()
-        && HttpTransport.HAND.equals(request.getHeader(HttpTransport.HEARS));
   }
 
   private void watch(HttpServerRequest request, boolean head, Supplier<Caller> caller) {
@@ -382,11 +365,6 @@ final class RequestHandler {
 
   /** An acquire of one who waits: at once where the service need not wait for its store. */
   private void attempt(Operation acquire, Consumer<Outcome> done, Consumer<Answer> failed) {
-    Optional<LeaseRefusedException> kept = routes.hands().refusal(acquire);
-    if (kept.isPresent()) {
-      done.accept(new Outcome.Refused(kept.get()));
-      return;
-    }
     List<Outcome> now;
     try {
       now = service.carryOutNow(List.of(List.of(acquire))).get(0);

@@ -4,7 +4,6 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
@@ -36,7 +35,6 @@ import org.slf4j.LoggerFactory;
 final class Routes {
   private static final String LEASES = "/v1/leases";
   private static final String BATCH = "batch";
-  private static final String HAND = LEASES + "/hand";
   private static final String SHARDS = "/v1/shards";
   static final String CELL = "/v1/cell";
   static final String METRICS = "/metrics";
@@ -61,7 +59,6 @@ final class Routes {
   private final ServerMetrics metrics;
   private final LeaseQueries queries;
   private final Trail trail;
-  private final Handovers hands;
 
   /**
    * @param health asked on a thread that must not wait
@@ -80,12 +77,7 @@ final class Routes {
     this.info = info;
     this.health = health;
     this.cell = cell;
-    hands = new Handovers(service, metrics::now);
-    queries = new LeaseQueries(service, metrics, hands);
-  }
-
-  Handovers hands() {
-    return hands;
+    queries = new LeaseQueries(service, metrics);
   }
 
   /**
@@ -97,19 +89,14 @@ final class Routes {
    */
   Answer answer(
       String method, String path, @Nullable String query, byte[] body, Wire wire, Caller caller) {
-    return answer(method, path, query, body, wire, caller, Beside.NOTHING);
+    return answer(method, path, query, body, wire, caller, Map.of());
   }
 
   /**
-   * What is known of a request beside what it says.
+   * Likewise.
    *
    * @param waiting those who wait for leases, where that may be asked for
-   * @param hears whether its sender knows what is said of handovers in grants
    */
-  record Beside(Map<LeaseName, List<WaitingRoom.Request>> waiting, boolean hears) {
-    static final Beside NOTHING = new Beside(Map.of(), false);
-  }
-
   Answer answer(
       String method,
       String path,
@@ -117,9 +104,9 @@ final class Routes {
       byte[] body,
       Wire wire,
       Caller caller,
-      Beside beside) {
+      Map<LeaseName, List<WaitingRoom.Request>> waiting) {
     try {
-      return route(method, path, query, body, wire, caller, beside);
+      return route(method, path, query, body, wire, caller, waiting);
     } catch (WireException e) {
       return malformed(e);
     } catch (LeaseUnavailableException e) {
@@ -181,7 +168,6 @@ final class Routes {
    * @param refused the others, by their places among all
    * @param batch whether they came as a batch, and are answered as one
    * @param since when it was read, by the clock of the metrics
-   * @param hears whether its sender knows what is said of handovers in grants
    */
   record Asked(
       List<Operation> operations,
@@ -189,8 +175,7 @@ final class Routes {
       boolean batch,
       Wire wire,
       Caller caller,
-      long since,
-      boolean hears) {
+      long since) {
     /** What became of all, in their order. */
     List<Outcome> whole(List<Outcome> permitted) {
       if (refused.isEmpty()) {
@@ -231,18 +216,10 @@ final class Routes {
   /**
    * The operations that a request asks for; empty for one of another kind.
    *
-   * @param mayWait whether it may wait for leases: then it is asked later whether they are kept
    * @throws WireException if it is malformed
    */
   Optional<Asked> asked(
-      String method,
-      String path,
-      @Nullable String query,
-      byte[] body,
-      Wire wire,
-      Caller caller,
-      boolean hears,
-      boolean mayWait)
+      String method, String path, @Nullable String query, byte[] body, Wire wire, Caller caller)
       throws WireException {
     if (!method.equals("POST") || !path.startsWith(LEASES + "/")) {
       return Optional.empty();
@@ -258,39 +235,34 @@ final class Routes {
     List<Operation> operations =
         batch ? OperationCodec.readBatch(fields) : List.of(OperationCodec.read(what, fields, true));
     operations = operations.stream().map(o -> o.within(caller.scope())).toList();
-    var all = new Asked(operations, new TreeMap<>(), batch, wire, caller, since, hears);
-    return Optional.of(permitted(all, mayWait && all.waits()));
+    return Optional.of(permitted(operations, batch, wire, caller, since));
   }
 
-  private Asked permitted(Asked asked, boolean waits) {
-    List<Operation> all = asked.operations();
+  private Asked permitted(
+      List<Operation> all, boolean batch, Wire wire, Caller caller, long since) {
     var refused = new TreeMap<Integer, Outcome>();
     for (int i = 0; i < all.size(); i++) {
-      Optional<LeaseRefusedException> refusal = asked.caller().refusal(all.get(i));
-      if (refusal.isEmpty() && !waits) {
-        refusal = hands.refusal(all.get(i));
-      }
+      Optional<LeaseRefusedException> refusal = caller.refusal(all.get(i));
       if (refusal.isPresent()) {
         refused.put(i, new Outcome.Refused(refusal.get()));
-        trail.refused(all.get(i), refusal.get(), asked.caller());
+        trail.refused(all.get(i), refusal.get(), caller);
       }
     }
-    if (refused.isEmpty()) {
-      return asked;
+    List<Operation> rest = all;
+    if (!refused.isEmpty()) {
+      rest = new ArrayList<>(all);
+      for (int place : refused.descendingKeySet()) {
+        Operation unused = rest.remove(place);
+      }
     }
-    var rest = new ArrayList<>(all);
-    for (int place : refused.descendingKeySet()) {
-      Operation unused = rest.remove(place);
-    }
-    return new Asked(
-        rest, refused, asked.batch(), asked.wire(), asked.caller(), asked.since(), asked.hears());
+    return new Asked(rest, refused, batch, wire, caller, since);
   }
 
   /** The answer to what was asked for, once it is known what became of each operation. */
   Answer answer(Asked asked, List<Outcome> permitted) {
     metrics.ended(asked, permitted);
     trail.told(asked, permitted);
-    List<Outcome> outcomes = asked.whole(asked.hears() ? hands.told(permitted) : permitted);
+    List<Outcome> outcomes = asked.whole(permitted);
     tell(asked, outcomes);
     return asked.batch()
         ? Answer.ok(OperationCodec.writeOutcomes(outcomes, asked.wire()))
@@ -335,15 +307,11 @@ final class Routes {
       byte[] body,
       Wire wire,
       Caller caller,
-      Beside beside)
+      Map<LeaseName, List<WaitingRoom.Request>> waiting)
       throws WireException, LeaseUnavailableException {
-    Optional<Asked> asked = asked(method, path, query, body, wire, caller, beside.hears(), false);
+    Optional<Asked> asked = asked(method, path, query, body, wire, caller);
     if (asked.isPresent()) {
       return answerRest(asked.get(), List.of());
-    }
-    if (method.equals("POST") && path.equals(HAND)) {
-      noQuery(query);
-      return hand(wire.read(body), caller);
     }
     if (method.equals("GET")) {
       if (path.equals("/v1/time")) {
@@ -372,11 +340,11 @@ final class Routes {
         return trail.history.answer(query, caller);
       }
       if (path.equals(LEASES)) {
-        return queries.list(query, caller, beside.waiting());
+        return queries.list(query, caller, waiting);
       }
       if (path.startsWith(LEASES + "/")) {
         LeaseName name = WireReader.name(decoded(path.substring(LEASES.length() + 1)));
-        return queries.show(name, query, caller, beside.waiting());
+        return queries.show(name, query, caller, waiting);
       }
     }
     return elsewhere(method, path);
@@ -417,16 +385,6 @@ final class Routes {
                     RETRY_MS));
   }
 
-  private Answer hand(JsonFields in, Caller caller)
-      throws WireException, LeaseUnavailableException {
-    LeaseName name = WireReader.name(in.text("name"));
-    String to = in.text("to");
-    long keepMs = in.has("keepMs") ? in.integer("keepMs") : Handovers.USUAL_KEEP_MS;
-    Optional<Id> id = in.has("id") ? Optional.of(in.id("id")) : Optional.empty();
-    in.noOthers();
-    return hands.hand(name, to, keepMs, id, caller, trail);
-  }
-
   private Answer elsewhere(String method, String path) {
     String allowed = "";
     if (path.equals("/v1/time")
@@ -441,8 +399,7 @@ final class Routes {
       allowed = GET;
     } else if (path.startsWith(LEASES + "/")) {
       String what = path.substring(LEASES.length() + 1);
-      boolean posted =
-          what.equals(BATCH) || path.equals(HAND) || OperationCodec.VERBS.contains(what);
+      boolean posted = what.equals(BATCH) || OperationCodec.VERBS.contains(what);
       allowed = posted ? GET + ", POST" : GET; // a lease may be named so
     }
     return allowed.isEmpty()

@@ -1,7 +1,6 @@
 package dev.cinch.lease.http;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -251,12 +250,6 @@ public final class ShardRouter implements LeaseService {
   /** As {@link HttpLeaseClient#detail}. */
   public Optional<LeaseDetail> detail(LeaseName name) throws LeaseUnavailableException {
     return shown(name, client -> client.detail(name));
-  }
-
-  /** As {@link HttpLeaseClient#hand}. */
-  public void hand(LeaseName name, String to, long keepMs, Optional<Id> id)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    server(name).hand(name, to, keepMs, id);
   }
 
   private interface Question<T> {

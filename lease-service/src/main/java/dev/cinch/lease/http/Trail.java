@@ -327,7 +327,7 @@ final class Trail implements AutoCloseable {
         reason);
   }
 
-  void add(TrailEvent event) {
+  private void add(TrailEvent event) {
     history.add(event);
     if (written && !unwritten.offer(event)) {
       leftOut.incrementAndGet();

@@ -38,10 +38,7 @@ record TrailEvent(
     RELEASED,
     REVOKED,
     EXPIRED,
-    REFUSED,
-
-    /** Its holder is asked to hand it over. */
-    HANDED;
+    REFUSED;
 
     String word() {
       return name().toLowerCase(Locale.ROOT);
@@ -62,12 +59,6 @@ record TrailEvent(
         by(caller),
         from(caller),
         "");
-  }
-
-  /** The same, at another time and for a reason. */
-  TrailEvent asOf(long time, String why) {
-    return new TrailEvent(
-        time, kind, name, holder, correlation, generation, expiry, tentative, by, from, why);
   }
 
   static @Nullable String by(Caller caller) {

@@ -77,7 +77,7 @@ final class WaitingRoom implements ChangeListener {
   private final int most;
   private final Loop loop;
   private final Carrier carrier;
-  private final Queues<Request> queues;
+  private final Queues<Request> queues = new Queues<>();
 
   /** Names that somebody waits for; read by threads that free them. */
   private final Set<String> waitedFor = ConcurrentHashMap.newKeySet();
@@ -98,14 +98,9 @@ final class WaitingRoom implements ChangeListener {
    * @param most so many wait; others are refused at once
    */
   WaitingRoom(int most, Loop loop, Carrier carrier) {
-    this(most, loop, carrier, (name, waiters) -> null);
-  }
-
-  WaitingRoom(int most, Loop loop, Carrier carrier, Queues.Favourite<Request> favourite) {
     this.most = most;
     this.loop = loop;
     this.carrier = carrier;
-    this.queues = new Queues<>(favourite);
   }
 
   @Override

@@ -46,12 +46,11 @@ final class WireReader {
       }
       witnesses.add(signed);
     }
-    String handTo = in.has("handTo") ? in.text("handTo") : "";
     in.noOthers();
     if (witnesses.isEmpty()) {
       throw new WireException("a grant without witnesses");
     }
-    return new Grant(id, witnesses, handTo);
+    return new Grant(id, witnesses);
   }
 
   static LeaseInfo info(JsonFields in) throws WireException {
@@ -78,12 +77,7 @@ final class WireReader {
     if (count < waiting.size() || count > Integer.MAX_VALUE) {
       throw in.wrong("waitingCount", "how many wait");
     }
-    Optional<LeaseDetail.HandTo> handTo = Optional.empty();
-    if (in.has("handTo")) {
-      JsonFields hand = in.object("handTo");
-      handTo = Optional.of(new LeaseDetail.HandTo(hand.text("holder"), hand.time("until")));
-    }
-    return new LeaseDetail(info, waiting, OptionalInt.of((int) count), handTo);
+    return new LeaseDetail(info, waiting, OptionalInt.of((int) count));
   }
 
   static <T> List<T> infos(JsonFields in, Sent.Reader<T> entry) throws WireException {

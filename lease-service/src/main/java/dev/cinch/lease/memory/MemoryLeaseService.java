@@ -366,16 +366,6 @@ public final class MemoryLeaseService implements LeaseService {
   }
 
   @Override
-  public boolean isOf(Id secret, LeaseName name) throws LeaseUnavailableException {
-    return show(name).filter(i -> Correlation.isOf(secret, i.witness(), store)).isPresent();
-  }
-
-  @Override
-  public boolean isShared() {
-    return !table.isImmediate();
-  }
-
-  @Override
   public boolean listen(ChangeListener listener) {
     table.listen(listener);
     return true;

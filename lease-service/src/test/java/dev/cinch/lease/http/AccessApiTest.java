@@ -182,9 +182,6 @@ final class AccessApiTest {
             outcome instanceof Outcome.Refused r && r.refusal().reason() == Reason.FORBIDDEN);
       }
       assertEquals(Optional.of(Reason.FORBIDDEN), refused(thief, revoke("jobs/1")));
-      assertThrows(
-          LeaseRefusedException.class,
-          () -> thief.hand(new LeaseName("jobs/1"), "thief", 0, Optional.of(mine.id())));
       assertEquals(Optional.of(Reason.INVALID), refused(thief, open));
       assertTrue(rig.service.show(new LeaseName("jobs/1")).orElseThrow().state().excludes());
       for (int place : List.of(0, 1, 3)) {

@@ -204,8 +204,7 @@ final class MetricsApiTest {
               false,
               Wire.JSON,
               Access.withoutTokens().caller(List.of(), null, Optional.empty()),
-              metrics.now(),
-              false);
+              metrics.now());
       rig.time.advanceMs(ms);
       metrics.unavailable(asked);
     }

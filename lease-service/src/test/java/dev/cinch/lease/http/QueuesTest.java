@@ -12,7 +12,6 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -48,16 +47,7 @@ final class QueuesTest {
 
   /** Leases whose holders come and go, and those who wait for them. */
   private static final class World {
-    /** Who is to have a name next, by its number; others are refused. */
-    final Map<LeaseName, Integer> kept = new HashMap<>();
-
-    final Queues<Want> queues =
-        new Queues<>(
-            (name, waiters) ->
-                waiters.stream()
-                    .filter(w -> Objects.equals(w.number, kept.get(name)))
-                    .findFirst()
-                    .orElse(null));
+    final Queues<Want> queues = new Queues<>();
     final Map<LeaseName, Want> holders = new HashMap<>();
 
     /** Tries that were told and whose outcome is not known, the oldest first. */
@@ -104,31 +94,12 @@ final class QueuesTest {
     void decide() {
       Want want = tries.remove();
       Optional<LeaseName> held =
-          want.names.stream().sorted().filter(n -> isHeld(n, want)).findFirst();
+          want.names.stream().sorted().filter(holders::containsKey).findFirst();
       if (held.isEmpty()) {
         want.names.forEach(name -> holders.put(name, want));
-        want.names.forEach(kept::remove);
         granted.add(want.number);
       }
       outcomes.add(new Outcome(want, held));
-    }
-
-    private boolean isHeld(LeaseName name, Want by) {
-      return holders.containsKey(name) || kept.getOrDefault(name, by.number) != by.number;
-    }
-
-    /** One of those that were seen is to have a name next. */
-    void keep(LeaseName name, int which) {
-      if (holders.containsKey(name)) {
-        kept.put(name, known.get(which % known.size()).number);
-      }
-    }
-
-    /** Nobody in particular is, as when the time for that is over. */
-    void unkeep(LeaseName name) {
-      if (kept.remove(name) != null) {
-        freed.add(name);
-      }
     }
 
     void hear() {
@@ -184,12 +155,13 @@ final class QueuesTest {
         want.at()
             .ifPresent(
                 name ->
-                    assertTrue(isHeld(name, want), () -> want.number + " waits for free " + name));
+                    assertTrue(
+                        holders.containsKey(name), () -> want.number + " waits for free " + name));
       }
     }
   }
 
-  /** What a world may do next, by a number below 7, or 9 where names are handed over. */
+  /** What a world may do next, by a number below 7. */
   private static void step(World world, int what, int which, List<LeaseName> names) {
     switch (what) {
       case 0 -> world.come(names);
@@ -210,8 +182,6 @@ final class QueuesTest {
           world.comeBack(world.known.get(which % world.known.size()));
         }
       }
-      case 7 -> world.keep(names.get(0), which);
-      case 8 -> world.unkeep(names.get(0));
       default -> {
         if (!world.known.isEmpty()) {
           world.goAway(world.known.get(which % world.known.size()));
@@ -245,7 +215,7 @@ final class QueuesTest {
         Collections.shuffle(names, random);
         step(
             world,
-            random.nextInt(seed % 2 == 0 ? 7 : 9),
+            random.nextInt(7),
             random.nextInt(1_000),
             names.subList(0, 1 + random.nextInt(3)));
       }
@@ -253,7 +223,6 @@ final class QueuesTest {
       // With everybody served: nothing is left behind.
       for (int i = 0; i < 100 && world.queues.size() > 0; i++) {
         NAMES.forEach(world::free);
-        NAMES.forEach(world::unkeep);
         world.settle();
       }
       assertEquals(0, world.queues.size(), "seed " + seed);
@@ -279,32 +248,6 @@ final class QueuesTest {
       assertEquals(i + 2, world.granted.size());
     }
     assertEquals(world.granted.stream().sorted().toList(), world.granted);
-  }
-
-  /** Past those who came before it, also where it comes when the name is free. */
-  @Test
-  void whoIsToHaveANameNextIsTriedFirst() {
-    List<LeaseName> a = List.of(NAMES.get(0));
-    for (boolean late : List.of(true, false)) {
-      var world = new World();
-      for (int i = 0; i < (late ? 3 : 4); i++) {
-        world.come(a);
-        world.settle();
-      }
-      world.kept.put(NAMES.get(0), 3);
-      world.free(NAMES.get(0));
-      world.settle();
-      if (late) {
-        assertEquals(List.of(0), world.granted);
-        world.come(a);
-        world.settle();
-      }
-      for (int i = 0; i < 2; i++) {
-        world.free(NAMES.get(0));
-        world.settle();
-      }
-      assertEquals(List.of(0, 3, 1, 2), world.granted, "late: " + late);
-    }
   }
 
   /** A wait that is longer than one request may be is a chain of them. */

@@ -152,7 +152,7 @@ function say(id, text) {
 
 const KINDS = {
   HELD: "good", TENTATIVE: "warn", REVOKED: "bad", RELEASED: "off", EXPIRED: "off",
-  granted: "good", resumed: "good", upgraded: "good", handed: "good", revoked: "bad", refused: "warn", expired: "warn", released: "off",
+  granted: "good", resumed: "good", upgraded: "good", revoked: "bad", refused: "warn", expired: "warn", released: "off",
 };
 
 const BAD = ["revoked", "refused", "expired"];
@@ -161,10 +161,6 @@ const tagged = (word, note) => ({ text: word.toLowerCase(), tag: KINDS[word] ?? 
 function state({ state, witness }) {
   const revoked = state === "REVOKED" && events.find((e) => e.event === "revoked" && e.correlation === witness.correlation);
   return tagged(state, revoked ? revoked.reason : "");
-}
-
-function holder({ witness, handTo }) {
-  return { text: witness.holder, note: handTo ? `hands over to ${handTo.holder} until ${moment(handTo.until).text}` : "" };
 }
 
 function waiting({ waiting = [], waitingCount = waiting.length }) {
@@ -195,7 +191,7 @@ async function showLeases() {
   const isLast = found.length <= PAGE;
   fill("leases", leases.map((l) => {
     const { name, expiry } = l.witness;
-    return [name, { text: name, lease: name }, state(l), holder(l), moment(l.since), l.state === "RELEASED" ? "" : moment(expiry), waiting(l)];
+    return [name, { text: name, lease: name }, state(l), l.witness.holder, moment(l.since), l.state === "RELEASED" ? "" : moment(expiry), waiting(l)];
   }));
   say("shown", leases.length === 0 ? "none" : `${leases.length} shown${here.after ? `, after ${plain(here.after)}` : ""}${isLast ? "" : ", more follow"}`);
   $("back").disabled = !here.after;
@@ -217,7 +213,7 @@ async function showDetails() {
   const facts = [];
   if (lease) {
     const w = lease.witness;
-    facts.push(["State", state(lease)], ["Holder", holder(lease)], ["Since", moment(lease.since)], ["Until", moment(w.expiry)], ["Last renewed", moment(w.issuedAt)]);
+    facts.push(["State", state(lease)], ["Holder", w.holder], ["Since", moment(lease.since)], ["Until", moment(w.expiry)], ["Last renewed", moment(w.issuedAt)]);
     facts.push(["Grant", { text: w.correlation, note: `generation ${w.generation} of instance ${w.instance}${w.resumed ? ", resumed" : ""}` }]);
     facts.push(["May write to", w.logs === "all" ? "all logs" : { text: w.logs.slice(0, 10).join(", ") || "no log", note: w.logs.length > 10 ? `of ${count(w.logs.length)}` : "" }]);
     facts.push(["The lease before", { ...tagged(w.previousEnding), note: w.previousEndedAt ? `${moment(w.previousEndedAt).text}, grant ${w.previous}` : w.previous }]);
