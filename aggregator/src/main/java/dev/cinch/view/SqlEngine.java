@@ -49,8 +49,9 @@ public interface SqlEngine {
    * @param memory bytes that the engine takes at most, beside Java's own
    * @param scratch a directory for what does not fit there; made, and removed, as needed
    * @param files those that statements may read and write
+   * @param threads at most; more than one have a scan that runs on one wait for it busily
    */
-  record Limits(long memory, Path scratch, List<Path> files) {
+  record Limits(long memory, Path scratch, List<Path> files, int threads) {
     public Limits {
       files = List.copyOf(files);
     }

@@ -311,7 +311,9 @@ public final class TableBuilder {
         var source = new Source(store, List.of(name), from, to, false, false, new Told());
         // A directory of its own: DuckDB's names in it are the same in each process.
         Path spill = Path.of(out + "-spill");
-        var limits = new Limits(settings.memory() / settings.workers(), spill, local);
+        int share = old.isEmpty() ? settings.workers() : 1;
+        var limits =
+            new Limits(settings.memory() / share, spill, local, settings.workers() / share);
         try (Session session = settings.engine().open(source, limits)) {
           var query = new TableQuery(shape, name, local.subList(0, old.size()), floor, out);
           long through = copy(session, query);

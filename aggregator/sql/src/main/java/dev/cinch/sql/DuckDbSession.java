@@ -70,6 +70,7 @@ final class DuckDbSession implements Session {
     var settings = new Properties();
     settings.setProperty("jdbc_stream_results", "true");
     settings.setProperty("memory_limit", Math.max(1, limits.memory() / 1000) + "KB");
+    settings.setProperty("threads", "" + limits.threads());
     settings.setProperty("temp_directory", limits.scratch().toString());
     settings.setProperty("autoinstall_known_extensions", "false");
     settings.setProperty("autoload_known_extensions", "false");

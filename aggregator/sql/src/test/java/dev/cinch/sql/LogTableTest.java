@@ -69,7 +69,8 @@ class LogTableTest {
     var source = new Source(store, store.logs(), from, to, live, false, (m, file, why) -> {});
     return new DuckDbEngine()
         .open(
-            source, new Limits(1 << 28, temp.resolve("scratch"), List.of(temp.resolve("output"))));
+            source,
+            new Limits(1 << 28, temp.resolve("scratch"), List.of(temp.resolve("output")), 2));
   }
 
   private static List<List<@Nullable Object>> rows(SqlEngine.Session session, String statement)

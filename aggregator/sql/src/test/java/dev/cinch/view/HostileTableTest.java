@@ -547,7 +547,8 @@ class HostileTableTest {
             (m, file, why) -> {});
     var values = new ArrayList<String>();
     try (var session =
-            new DuckDbEngine().open(source, new Limits(1 << 28, temp.resolve("spill"), List.of()));
+            new DuckDbEngine()
+                .open(source, new Limits(1 << 28, temp.resolve("spill"), List.of(), 1));
         Answer answer = session.run(statement)) {
       while (answer.next()) {
         values.add("" + answer.value(0));

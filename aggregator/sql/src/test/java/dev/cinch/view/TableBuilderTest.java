@@ -548,7 +548,7 @@ class TableBuilderTest {
               false,
               true,
               (m, file, why) -> {});
-      var limits = new Limits(1 << 28, temp.resolve("spill"), List.of());
+      var limits = new Limits(1 << 28, temp.resolve("spill"), List.of(), 2);
       try (var session = new DuckDbEngine().open(source, limits)) {
         assertEquals(within ? all.subList(3, 17) : all, column(session, lines));
         assertEquals(7 - (within ? 4 : 0), session.read()); // the others are the table's

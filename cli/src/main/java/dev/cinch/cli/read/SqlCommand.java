@@ -133,7 +133,11 @@ public final class SqlCommand implements Callable<Integer> {
             : target.resolveSibling(
                 "tmp-" + target.getFileName() + "-" + ProcessHandle.current().pid());
     List<Path> files = written == null ? List.of() : List.of(written);
-    try (Session session = engine.open(source, new Limits(memory * (1L << 20), scratch, files))) {
+    try (Session session =
+        engine.open(
+            source,
+            new Limits(
+                memory * (1L << 20), scratch, files, Runtime.getRuntime().availableProcessors()))) {
       if (text == null && io.outTerminal() && System.console() != null) {
         return ask(engine, session, logs);
       }
