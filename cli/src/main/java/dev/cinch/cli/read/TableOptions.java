@@ -107,7 +107,8 @@ final class TableOptions {
         throw new Misuse("" + e.getMessage(), e);
       }
       if (r.unparsed() > 0) {
-        io.say(NAME, log.name() + ": " + r.unparsed() + " values are of no column's type: null");
+        String values = r.unparsed() == 1 ? " value is" : " values are";
+        io.say(NAME, log.name() + ": " + r.unparsed() + values + " of no column's type: null");
       }
       if (r.files() + r.removed() > 0 || json.json) {
         print(log, shape, r, out);
