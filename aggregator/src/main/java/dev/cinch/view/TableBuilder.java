@@ -164,6 +164,7 @@ public final class TableBuilder {
     private final ExecutorService workers;
     private final TableLayout table;
     private final DeltaLog commits;
+    private volatile boolean givenUp;
     private int files;
     private long messages;
     private long bytes;
@@ -184,7 +185,8 @@ public final class TableBuilder {
         long floor = new HorizonChain(log).floor().to();
         State kept = Tables.expire(commits, before, floor);
         if (kept != before) {
-          removed += before.files().size() - kept.files().size();
+          Set<String> left = kept.files().keySet();
+          removed += (int) before.files().keySet().stream().filter(f -> !left.contains(f)).count();
           before = kept;
           continue;
         }
@@ -236,6 +238,7 @@ public final class TableBuilder {
       TableShape shape = before.isThere() ? before.shape() : wanted;
       int atOnce = shape.key() == null ? settings.workers() : 1;
       var begun = new ArrayDeque<Future<Part>>();
+      givenUp = false;
       State now = before;
       try {
         for (int done = 0, next = 0; done < ends.size(); done++) {
@@ -284,6 +287,7 @@ public final class TableBuilder {
     }
 
     private void giveUp(Iterable<Future<Part>> begun) {
+      givenUp = true;
       writing.forEach(Session::cancel);
       for (Future<Part> part : begun) {
         try {
@@ -324,6 +328,23 @@ public final class TableBuilder {
           Files.deleteIfExists(file);
         }
       }
+    }
+
+    /** Copies; returns the time through which the log was read. */
+    private long copy(Session session, TableQuery query) throws IOException {
+      if (givenUp) {
+        throw new InterruptedIOException("another file of the table was not to be added");
+      }
+      writing.add(session);
+      try (Answer answer = session.run(query.copy())) {
+        while (answer.next()) {
+          // It says how many rows there are.
+        }
+        copied.addAndGet(session.read());
+      } finally {
+        writing.remove(session);
+      }
+      return session.readThrough();
     }
 
     private Part part(Session session, long version, TableQuery query, Path out, long through)
@@ -388,20 +409,6 @@ public final class TableBuilder {
       Thread.currentThread().interrupt();
       throw new InterruptedIOException("interrupted while a file of the table was written");
     }
-  }
-
-  /** Copies; returns the time through which the log was read. */
-  private long copy(Session session, TableQuery query) throws IOException {
-    writing.add(session);
-    try (Answer answer = session.run(query.copy())) {
-      while (answer.next()) {
-        // It says how many rows there are.
-      }
-      copied.addAndGet(session.read());
-    } finally {
-      writing.remove(session);
-    }
-    return session.readThrough();
   }
 
   private static List<Long> numbers(Session session, String statement) throws IOException {

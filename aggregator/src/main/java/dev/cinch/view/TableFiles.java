@@ -29,14 +29,14 @@ public record TableFiles(
     long last,
     List<TableColumn> columns) {
   /**
-   * Those of a log; empty if it has no table.
+   * Those of a log; empty if it has no table, or none any more since it is being removed.
    *
    * @param latest whether to look at the table of the last message of each key
    */
   public static Optional<TableFiles> of(Log log, boolean latest) throws IOException {
     TableLayout table = latest ? log.context().layout().latest() : log.context().layout().table();
     State now = new DeltaLog(log.context(), table).read();
-    return !now.isThere()
+    return !now.isThere() || now.through() == Long.MAX_VALUE
         ? Optional.empty()
         : Optional.of(
             new TableFiles(

@@ -421,6 +421,7 @@ class TableBuilderTest {
     Tables.empty(log);
     assertEquals(List.of(), OtherEngines.duckDb(copy(rig), PLAIN)); // empty, and not broken
     assertEquals(0, run(builder(rig)).files());
+    assertTrue(TableFiles.of(log, false).isEmpty()); // until it is removed the log itself is read
     Removal removal = new RemovedLogs(log.context().store()).bury(log.context());
     rig.time.advanceMs(Duration.ofDays(2).toMillis());
     Store store = Store.open(rig.root, rig.environment(rig.disk.view(Rig.ALICE), rig.time));
