@@ -348,7 +348,7 @@ class HostileBytesTest {
   @Test
   @Tag("share")
   void anythingThatAFileSays() throws IOException {
-    each(31, false, file -> consistent(file).stream().filter(e -> isTold(file, e)).toList());
+    each(61, false, file -> consistent(file).stream().filter(e -> isTold(file, e)).toList());
   }
 
   /** Not when a log was made, nor what a segment had that expired. */
@@ -378,7 +378,7 @@ class HostileBytesTest {
     for (Path file : edited()) {
       for (Edit edit : file.equals(unnamed) ? List.<Edit>of() : consistent(file)) {
         boolean always = file.equals(oneLock) && !edit.what().contains("byte ");
-        if (cases++ % Share.step(7) == Share.first(7) || always) {
+        if (cases++ % Share.step(17) == Share.first(17) || always) {
           var others = Rippled.of(files, file, edit.bytes());
           others.put(unnamed, Optional.empty()); // verify would compare it
           put(others);

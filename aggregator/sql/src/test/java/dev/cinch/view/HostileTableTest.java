@@ -447,7 +447,7 @@ class HostileTableTest {
   @Tag("share")
   void anErrorAtAnyOperationLosesAndDoublesNothing(Fault fault) throws Exception {
     boolean more = true;
-    for (int k = 1 + Share.first(5); more; k += Share.step(5)) {
+    for (int k = 1 + Share.first(13); more; k += Share.step(13)) {
       Rig rig = Rig.memory(7);
       write(rig, 6);
       var faulty = new FaultyFs(fs(rig));
