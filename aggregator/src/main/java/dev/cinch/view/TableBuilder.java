@@ -71,6 +71,7 @@ public final class TableBuilder {
   private final AtomicLong copied = new AtomicLong();
   private final Set<Session> writing = ConcurrentHashMap.newKeySet();
   private volatile long planned;
+  private volatile boolean cancelled;
 
   /**
    * How to build.
@@ -114,6 +115,12 @@ public final class TableBuilder {
     this.reader = log.reader();
     this.storage = this.log.storage();
     this.settings = settings;
+  }
+
+  /** Has a run fail soon, and leave nothing behind. Any thread may call it. */
+  public void cancel() {
+    cancelled = true;
+    writing.forEach(Session::cancel);
   }
 
   /** How many messages a run has read so far. Any thread may ask. */
@@ -332,19 +339,24 @@ public final class TableBuilder {
 
     /** Copies; returns the time through which the log was read. */
     private long copy(Session session, TableQuery query) throws IOException {
-      if (givenUp) {
-        throw new InterruptedIOException("another file of the table was not to be added");
-      }
+      requireGoing();
       writing.add(session);
       try (Answer answer = session.run(query.copy())) {
         while (answer.next()) {
           // It says how many rows there are.
         }
         copied.addAndGet(session.read());
+        requireGoing();
       } finally {
         writing.remove(session);
       }
       return session.readThrough();
+    }
+
+    private void requireGoing() throws IOException {
+      if (givenUp || cancelled) {
+        throw new InterruptedIOException("no more files of the table are to be added");
+      }
     }
 
     private Part part(Session session, long version, TableQuery query, Path out, long through)

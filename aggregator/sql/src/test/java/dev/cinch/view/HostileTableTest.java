@@ -46,7 +46,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -359,26 +358,12 @@ class HostileTableTest {
     int[] left = {1};
     var full = new StatementException("IO Error: No space left on device", false);
     SqlEngine engine =
-        new SqlEngine() {
-          @Override
-          public Session open(Source source, Limits limits) throws IOException {
-            Session session = new DuckDbEngine().open(source, limits);
-            return new Forwarding(session) {
-              @Override
-              public Answer run(String statement) throws IOException {
-                if (statement.startsWith(at) && left[0]-- == 0) {
-                  throw full;
-                }
-                return super.run(statement);
+        engine(
+            statement -> {
+              if (statement.startsWith(at) && left[0]-- == 0) {
+                throw full;
               }
-            };
-          }
-
-          @Override
-          public Prompt prompt(@Nullable Path history) {
-            throw new UnsupportedOperationException();
-          }
-        };
+            });
     TableBuilder builder = builder(rig, fs(rig), engine);
     var e = assertThrows(StatementException.class, () -> builder.run(ALL, Duration.ZERO).files());
     assertEquals(full, e);
@@ -386,6 +371,55 @@ class HostileTableTest {
     assertEquals(before.version() + 1, state(rig).version(), "the file before it stays");
     assertTrue(run(rig).files() > 0);
     check(rig, at);
+  }
+
+  /** As when a signal comes: in the middle of a file, or between two. */
+  @Test
+  void whoCancelsLeavesNothingBehind() throws Exception {
+    for (int file = 0; file < 2; file++) {
+      Rig rig = Rig.memory(14);
+      write(rig, 6);
+      int[] left = {file};
+      var builders = new ArrayList<TableBuilder>();
+      SqlEngine engine =
+          engine(
+              statement -> {
+                if (statement.startsWith("COPY") && left[0]-- == 0) {
+                  builders.get(0).cancel();
+                }
+              });
+      builders.add(builder(rig, fs(rig), engine));
+      assertThrows(IOException.class, () -> builders.get(0).run(ALL, Duration.ZERO).files());
+      assertEquals(file - 1, state(rig).version());
+      assertEquals(List.of(), scratch());
+      assertTrue(run(rig).files() > 0);
+      check(rig, "" + file);
+    }
+  }
+
+  private interface Statement {
+    void begins(String text) throws IOException;
+  }
+
+  /** DuckDB, and what is done before each statement. */
+  private static SqlEngine engine(Statement before) {
+    return new SqlEngine() {
+      @Override
+      public Session open(Source source, Limits limits) throws IOException {
+        return new Forwarding(new DuckDbEngine().open(source, limits)) {
+          @Override
+          public Answer run(String statement) throws IOException {
+            before.begins(statement);
+            return super.run(statement);
+          }
+        };
+      }
+
+      @Override
+      public Prompt prompt(Path history) {
+        throw new UnsupportedOperationException();
+      }
+    };
   }
 
   private static class Forwarding implements Session {

@@ -69,6 +69,7 @@ final class TableOptions {
     if (shapes.isEmpty()) {
       throw new Misuse("--column is for a table: name --table or --latest-by");
     }
+    io.stop().listen();
     return new Builders(io, store, SqlCommand.engine(), json, wait, shapes);
   }
 
@@ -82,13 +83,20 @@ final class TableOptions {
       List<TableShape> shapes) {
     private static final long MEMORY = 1L << 30;
 
-    void build(Log log, Output out) throws IOException {
+    /**
+     * @throws InterruptedException if a signal came; nothing of a file that was begun is left
+     */
+    void build(Log log, Output out) throws IOException, InterruptedException {
       for (TableShape shape : shapes) {
+        if (io.stop().requested()) {
+          throw new InterruptedException();
+        }
         build(log, shape, out);
       }
     }
 
-    private void build(Log log, TableShape shape, Output out) throws IOException {
+    private void build(Log log, TableShape shape, Output out)
+        throws IOException, InterruptedException {
       var ignored = new IgnoredMessages(io, NAME);
       var settings =
           new Settings(
@@ -99,12 +107,18 @@ final class TableOptions {
               Math.min(WORKERS, Runtime.getRuntime().availableProcessors()),
               ignored);
       var builder = new TableBuilder(store, log, settings);
+      io.stop().onRequest(builder::cancel);
       TableBuilder.Result r;
       try (var watch =
           new Watch(io, builder::progress, builder::planned, " messages of " + log.name())) {
         r = builder.run(shape, age);
       } catch (IllegalArgumentException e) {
         throw new Misuse("" + e.getMessage(), e);
+      } catch (IOException e) {
+        if (io.stop().requested()) {
+          throw new InterruptedException();
+        }
+        throw e;
       }
       if (r.unparsed() > 0) {
         String values = r.unparsed() == 1 ? " value is" : " values are";

@@ -88,6 +88,11 @@ public final class ViewCommand {
                 tables.build(log, out);
               }
             });
+      } catch (InterruptedException e) {
+        if (!io.stop().requested()) {
+          throw e;
+        }
+        return io.stop().exitCode();
       }
     }
 
