@@ -14,7 +14,7 @@ cinch=${CINCH:-$root/cli/bin/cinch}
 work=$(mktemp -d "${TMPDIR:-/tmp}/cinch-backup.XXXXXX")
 cd "$work"
 store=$work/store
-killed=0 ended=0 copied=0 refused=0 resumed=0 begun=$SECONDS
+killed=0 ended=0 mended=0 refused=0 resumed=0 begun=$SECONDS
 served='' load=()
 end() {
   local code=$?
@@ -42,11 +42,13 @@ job() { head -n $((n * 50)) input | "$cinch" append --log jobs --lease job/1 --l
   fail "append --resume $* ended with $?: $(cat err)"; }
 # As much of standard input, which begins as got does, as got has.
 whole() { head -n "$(wc -l <got)"; }
-# As much of each writer: another tool copies their files one after the other, and may find in the second one a line that
-# was written after one that is missing in the first.
-of_each() { awk 'NR == FNR { n[$1]++; next } n[$1]-- > 0' got -; }
+# What got has. Another tool copies files one after the other: one that it copied later may have a line that was written
+# after one that is missing in the first. What was settled before it began is there, whole.
+copied() {
+  awk -v settled="$((settled - from + 1))" 'NR == FNR { got[$0]; next } FNR <= settled || $0 in got' got -
+}
 # What a store has of the two writers is a piece of all that there is, without a hole and in order.
-piece() { # STORE whole|of_each
+piece() { # STORE whole|copied
   run cat --store "$1" --log lines
   mv out got
   [ -s got ] || return 0
@@ -89,6 +91,7 @@ for ((n = 1; n <= backups; n++)); do
   rm -rf copy
   if ((n % 5 == 1)); then # another tool's, in any order
     mkdir copy
+    settled=$(wc -l <all)
     while read -r name; do cp -a "$store/$name" copy/ 2>/dev/null || true; done < <(ls "$store" | shuf)
     code=0
     "$cinch" close --restored --store copy >out 2>err </dev/null || code=$?
@@ -98,8 +101,8 @@ for ((n = 1; n <= backups; n++)); do
     fi
     [ "$code" -eq 0 ] || fail "close --restored ended with $code: $(cat err)"
     run verify --store copy
-    piece copy of_each
-    copied=$((copied + 1))
+    piece copy copied
+    mended=$((mended + 1))
     continue
   fi
   if ((n % 5 == 0)); then
@@ -131,4 +134,4 @@ for ((n = 1; n <= backups; n++)); do
     resumed=$((resumed + 1))
   fi
 done
-echo "backup: $backups in $((SECONDS - begun)) s: $killed killed, $ended to the end, $copied copies mended, $refused refused; $resumed served and resumed; $(wc -l <all) lines"
+echo "backup: $backups in $((SECONDS - begun)) s: $killed killed, $ended to the end, $mended copies mended, $refused refused; $resumed served and resumed; $(wc -l <all) lines"
