@@ -79,7 +79,7 @@ public final class TableBuilder {
    * @param engine writes Parquet
    * @param memory bytes that it takes at most
    * @param scratch a local directory, which is there
-   * @param bytes that the settled files have that one file of the table is made of, or some more
+   * @param bytes of settled files, more or less, that one file of the table is made of at most
    * @param workers how many files of all messages are written at once
    * @param objection told of messages that no lease permits; they are in no table
    */
@@ -90,7 +90,7 @@ public final class TableBuilder {
       long bytes,
       int workers,
       LogReader.Objection objection) {
-    /** A gibibyte: some half of that in Parquet. */
+    /** A gibibyte. */
     public static final long FILE_BYTES = 1L << 30;
   }
 
@@ -243,21 +243,20 @@ public final class TableBuilder {
      */
     private State add(State before, long floor, List<Long> ends) throws IOException {
       TableShape shape = before.isThere() ? before.shape() : wanted;
-      int atOnce = shape.key() == null ? settings.workers() : 1;
       var begun = new ArrayDeque<Future<Part>>();
       givenUp = false;
       State now = before;
       try {
         for (int done = 0, next = 0; done < ends.size(); done++) {
-          for (; next < ends.size() && begun.size() < atOnce; next++) {
+          for (; next < ends.size() && begun.size() < atOnce(); next++) {
             long begin = next == 0 ? Math.max(before.through(), floor) : ends.get(next - 1);
             long end = ends.get(next);
             long version = before.version() + 1 + next;
-            List<File> old = shape.key() == null ? List.of() : List.copyOf(now.files().values());
+            List<File> old = replaced(now);
             begun.add(workers.submit(() -> write(version, shape, old, floor, begin, end)));
           }
           Part part = get(begun.remove());
-          List<File> old = shape.key() == null ? List.of() : List.copyOf(now.files().values());
+          List<File> old = replaced(now);
           if (part.file() != null || !old.isEmpty()) {
             Optional<State> then = commits.commit(now, shape, part.file(), old, part.to());
             if (then.isEmpty()) {
@@ -275,6 +274,16 @@ public final class TableBuilder {
       } finally {
         giveUp(begun);
       }
+    }
+
+    /** How many files are written at once: one of keys goes on from the one before. */
+    private int atOnce() {
+      return wanted.key() == null ? settings.workers() : 1;
+    }
+
+    /** The files whose place the next one takes. */
+    private List<File> replaced(State now) {
+      return wanted.key() == null ? List.of() : List.copyOf(now.files().values());
     }
 
     private void count(Part part) {
@@ -322,9 +331,9 @@ public final class TableBuilder {
         var source = new Source(store, List.of(name), from, to, false, false, new Told());
         // A directory of its own: DuckDB's names in it are the same in each process.
         Path spill = Path.of(out + "-spill");
-        int share = old.isEmpty() ? settings.workers() : 1;
+        int atOnce = atOnce();
         var limits =
-            new Limits(settings.memory() / share, spill, local, settings.workers() / share);
+            new Limits(settings.memory() / atOnce, spill, local, settings.workers() / atOnce);
         try (Session session = settings.engine().open(source, limits)) {
           var query = new TableQuery(shape, name, local.subList(0, old.size()), floor, out);
           long through = copy(session, query);

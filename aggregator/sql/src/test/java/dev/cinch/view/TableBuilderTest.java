@@ -468,6 +468,34 @@ class TableBuilderTest {
     assertEquals(Map.of(), commits.read().removed()); // these go as what no commit names
   }
 
+  /** Others read a commit with a sum as any other; and a sum names no file of another place. */
+  @Test
+  void aSumIsNothingToOthersAndHasFilesOfTheTableAlone() throws Exception {
+    Rig rig = Rig.memory(14);
+    write(rig, 3);
+    Result first = run(builder(rig));
+    var commits = new DeltaLog(open(rig).context(), open(rig).context().layout().table());
+    DeltaLog.State now = commits.read();
+    while (now.version() < DeltaLog.SUMMED - 1) {
+      now = commits.commit(now, now.shape(), null, List.of(), now.through()).orElseThrow();
+    }
+    write(rig, 2);
+    assertEquals(DeltaLog.SUMMED, run(builder(rig)).version());
+    write(rig, 2);
+    assertEquals(2, run(builder(rig)).messages());
+    check(rig);
+    assertEquals(expected(rig), OtherEngines.deltaKernel(copy(rig)), "" + first);
+    Path commit = open(rig).context().layout().table().commit(DeltaLog.SUMMED).path();
+    StoreFs fs = rig.disk.view(Rig.BOB);
+    String text = new String(rig.disk.content(commit), UTF_8);
+    assertTrue(text.contains("cinchSum"), text);
+    fs.unlink(commit);
+    try (StoreFile file = fs.create(commit, 0644)) {
+      file.write(ByteBuffer.wrap(text.replaceFirst("0{20}-", "../$0").getBytes(UTF_8)));
+    }
+    assertThrows(DamagedException.class, commits::read);
+  }
+
   @Test
   void columnsOutOfPayloads() throws Exception {
     Rig rig = Rig.memory(4);
