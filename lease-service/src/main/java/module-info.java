@@ -15,7 +15,6 @@ module dev.cinch.lease {
   requires static io.prometheus.writer.text;
   requires com.fasterxml.jackson.core;
   requires com.fasterxml.jackson.databind;
-  requires com.fasterxml.jackson.dataformat.cbor;
   requires java.management;
   requires java.naming;
   requires jdk.management;

@@ -15,7 +15,6 @@ import com.fasterxml.jackson.core.io.SerializedString;
 import com.fasterxml.jackson.core.util.ByteArrayBuilder;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.BinaryNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -103,7 +102,6 @@ public final class JsonTree {
       case VALUE_TRUE -> NODES.booleanNode(true);
       case VALUE_FALSE -> NODES.booleanNode(false);
       case VALUE_NULL -> NODES.nullNode();
-      case VALUE_EMBEDDED_OBJECT -> NODES.binaryNode(in.getBinaryValue()); // CBOR alone has it
       case VALUE_NUMBER_FLOAT -> NODES.numberNode(in.getDoubleValue());
       case VALUE_NUMBER_INT ->
           switch (in.getNumberType()) {
@@ -167,8 +165,6 @@ public final class JsonTree {
       to.writeNull();
     } else if (node.isTextual()) {
       to.writeString(node.textValue());
-    } else if (node instanceof BinaryNode bytes) {
-      to.writeBinary(bytes.binaryValue());
     } else if (node.isBoolean()) {
       to.writeBoolean(node.booleanValue());
     } else if (node.isIntegralNumber() && node.canConvertToLong()) {

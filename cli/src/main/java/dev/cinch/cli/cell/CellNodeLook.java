@@ -173,7 +173,7 @@ record CellNodeLook(CellFile.Node node, State state, String why, ObjectNode docu
   }
 
   private long nanos(String name) {
-    return document.path(name + "Nanos").asLong();
+    return IsoTime.nanos(document.path(name).asText());
   }
 
   private static String number(JsonNode of, String name) {

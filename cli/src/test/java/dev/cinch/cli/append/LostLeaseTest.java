@@ -95,8 +95,7 @@ class LostLeaseTest {
           JSON.readTree(served.cinch.run("lease", "show", "--json", "a").ended(0).out())
               .get("witness");
       assertEquals("RELEASED", next.get("previousEnding").textValue());
-      assertEquals(
-          JSON.readTree(last).get("timestampNanos"), next.get("watermark").get("timestampNanos"));
+      assertEquals(JSON.readTree(last).get("timestamp"), next.get("watermark").get("timestamp"));
     }
   }
 

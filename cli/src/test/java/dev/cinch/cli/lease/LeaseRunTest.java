@@ -12,6 +12,7 @@ import dev.cinch.cli.Forked;
 import dev.cinch.cli.Served;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.serve.RestartTest;
+import dev.cinch.lease.IsoTime;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -88,7 +89,7 @@ class LeaseRunTest {
       assertEquals(
           token.formatted(
               witness.get("instance").longValue(),
-              Long.parseLong(witness.get("issuedAtNanos").textValue()),
+              IsoTime.nanos(witness.get("issuedAt").textValue()),
               witness.get("generation").longValue()),
           fence);
       ends(3, early);
@@ -169,8 +170,7 @@ class LeaseRunTest {
     assertEquals("3", messages.get(2).get("payload").textValue());
     JsonNode next = shown("jobs/1").get("witness");
     assertEquals("RELEASED", next.get("previousEnding").textValue());
-    assertEquals(
-        messages.get(2).get("timestampNanos"), next.get("watermark").get("timestampNanos"));
+    assertEquals(messages.get(2).get("timestamp"), next.get("watermark").get("timestamp"));
     cinch.run("audit").ended(0);
   }
 
@@ -200,8 +200,7 @@ class LeaseRunTest {
     }
     cinch.run("lease", "run", "jobs/1", "--", "true").ended(0);
     JsonNode held = shown("jobs/1").get("witness");
-    assertEquals(
-        60_000_000_000L, held.get("expiryNanos").asLong() - held.get("issuedAtNanos").asLong());
+    assertEquals(60_000_000_000L, nanos(held, "expiry") - nanos(held, "issuedAt"));
   }
 
   /** While the command can still be stopped in order. */
@@ -252,9 +251,7 @@ class LeaseRunTest {
     }
     JsonNode left = shown("jobs/1");
     assertFalse(left.get("state").textValue().equals("RELEASED"));
-    long signedFor =
-        left.get("witness").get("expiryNanos").asLong()
-            - left.get("witness").get("issuedAtNanos").asLong();
+    long signedFor = nanos(left.get("witness"), "expiry") - nanos(left.get("witness"), "issuedAt");
     assertTrue(signedFor <= 5_000_000_000L, "the next holder waits longer than --for: " + left);
     // Nobody closes: what it reads was settled by the fence, before it began.
     String[] fencing = {"--wait=60s", "--store=" + served.store};
@@ -634,5 +631,9 @@ class LeaseRunTest {
   private static String mode(Path path) throws IOException {
     return java.nio.file.attribute.PosixFilePermissions.toString(
         Files.getPosixFilePermissions(path));
+  }
+
+  private static long nanos(JsonNode of, String field) {
+    return IsoTime.nanos(of.get(field).textValue());
   }
 }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;
@@ -33,7 +34,7 @@ class LeaseApiPageTest {
 
   /** What differs from one run to the next, and is compared by its kind alone. */
   private static final Set<String> DRAWN =
-      Set.of("signed", "correlation", "previous", "publicKey", "store", "by");
+      Set.of("correlation", "previous", "publicKey", "store", "by");
 
   private static final String END = "-- that was it --";
 
@@ -153,6 +154,9 @@ class LeaseApiPageTest {
         if (object.has(field)) {
           object.put(field, "drawn");
         }
+      }
+      if (object.get("witnesses") instanceof ArrayNode signed) {
+        object.put("witnesses", signed.size());
       }
     }
     return node;

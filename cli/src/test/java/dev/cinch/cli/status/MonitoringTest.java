@@ -45,7 +45,8 @@ final class MonitoringTest {
 
   /** As a node of a cell has it. */
   private static String metrics() throws Exception {
-    ObjectNode node = JsonNodeFactory.instance.objectNode().put("quarantinedUntilNanos", "0");
+    ObjectNode node =
+        JsonNodeFactory.instance.objectNode().put("quarantinedUntil", "1970-01-01T00:00:00Z");
     for (String field :
         List.of("boot", "rows", "names", "attempts", "answering", "ballots", "faults")) {
       node.put(field, 1);

@@ -52,10 +52,10 @@ final class Callers {
     boolean hasBody =
         (length != null && !length.strip().equals("0"))
             || headers.contains(HttpHeaders.TRANSFER_ENCODING);
-    if (hasBody && (types.size() != 1 || Wire.named(types.get(0)).isEmpty())) {
+    if (hasBody
+        && (types.size() != 1 || !is(JsonFields.CONTENT_TYPE, types.get(0).split(";", 2)[0]))) {
       // What forms and pages send without asking is of other types, or of none.
-      return unsupported(
-          "a body has one Content-Type, application/json or application/cbor, not " + types);
+      return unsupported("a body has one Content-Type, application/json, not " + types);
     }
     for (String type : types) {
       for (String parameter : type.split(";", -1)) {

@@ -30,7 +30,7 @@ public final class CellLook {
     var transport = new HttpTransport(new Patience(patience, patience), credentials);
     URI uri = URI.create(base + Routes.CELL);
     try {
-      return read(transport.exchange("GET", uri, Wire.JSON, null, Duration.ZERO));
+      return read(transport.exchange("GET", uri, null, Duration.ZERO));
     } catch (WireException e) {
       return Optional.empty();
     } catch (IOException e) {

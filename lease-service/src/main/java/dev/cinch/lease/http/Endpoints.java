@@ -62,7 +62,6 @@ final class Endpoints {
   record Request(
       String method,
       String path,
-      Wire wire,
       byte @Nullable [] body,
       Duration within,
       Duration queued,
@@ -70,8 +69,8 @@ final class Endpoints {
     /** For what takes the time that it takes. */
     static final Duration UNHURRIED = Duration.ofMillis(Long.MAX_VALUE);
 
-    Request(String method, String path, Wire wire, byte @Nullable [] body, Duration within) {
-      this(method, path, wire, body, within, Duration.ZERO, false);
+    Request(String method, String path, byte @Nullable [] body, Duration within) {
+      this(method, path, body, within, Duration.ZERO, false);
     }
   }
 
@@ -87,19 +86,15 @@ final class Endpoints {
       T read(JsonFields fields) throws WireException;
     }
 
-    /** The value that it says, in JSON. */
+    /** The value that it says. */
     <T> T value(Reader<T> reader) throws LeaseUnavailableException {
       if (answer.status() != 200) {
         WireReader.Failure failure = error();
         throw new LeaseUnavailableException(
             inWords(failure.message()), failure.refusal().orElse(null));
       }
-      return value(Wire.JSON, reader);
-    }
-
-    <T> T value(Wire wire, Reader<T> reader) throws LeaseUnavailableException {
       try {
-        return reader.read(wire.read(answer.body()));
+        return reader.read(JsonFields.parse(answer.body()));
       } catch (WireException e) {
         throw another(String.valueOf(e.getMessage()));
       }
@@ -273,9 +268,7 @@ final class Endpoints {
         Endpoint to = all.get(index);
         URI uri = URI.create(to.base() + request.path());
         try {
-          Answered reply =
-              to.transport()
-                  .exchange(request.method(), uri, request.wire(), request.body(), more());
+          Answered reply = to.transport().exchange(request.method(), uri, request.body(), more());
           return new Sent(reply, again, uri);
         } catch (IOException e) {
           again |= !(e instanceof ConnectException);
@@ -384,7 +377,6 @@ final class Endpoints {
      * Sends one request and waits for its whole answer, of at most {@link
      * HttpLeaseClient#MAX_ANSWER_BYTES}.
      *
-     * @param wire what the body is
      * @param body none for a request without one
      * @param more how much longer the answer may take than others; negative: how much less
      * @throws java.net.ConnectException if the request was not sent, since nobody was reached in
@@ -392,7 +384,7 @@ final class Endpoints {
      * @throws java.net.SocketTimeoutException if there is no whole answer in time
      * @throws IOException if the answer is none of HTTP, too long, or broke off
      */
-    Answered exchange(String method, URI uri, Wire wire, byte @Nullable [] body, Duration more)
+    Answered exchange(String method, URI uri, byte @Nullable [] body, Duration more)
         throws IOException, InterruptedException;
   }
 }

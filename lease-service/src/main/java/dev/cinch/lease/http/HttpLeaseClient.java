@@ -39,8 +39,7 @@ import org.jspecify.annotations.Nullable;
  * keep it: it keeps connections, until a while after it is no longer referred to. It has no
  * threads, and goes through no proxy.
  *
- * <p>Operations are sent in CBOR, and what several threads ask for while an answer is under way is
- * sent as one request.
+ * <p>What several threads ask for while an answer is under way is sent as one request.
  *
  * <p>A call whose answer is lost is sent once more, which its id makes harmless. Of several equal
  * servers it is sent to the next one, and so is one that a server turns away: since it is starting,
@@ -365,8 +364,7 @@ public final class HttpLeaseClient implements LeaseService {
   }
 
   private <T> T get(String path, Endpoints.Reading<T> reading) throws LeaseUnavailableException {
-    return servers.ask(
-        new Request("GET", path, Wire.JSON, null, Request.UNHURRIED), reading, told -> false);
+    return servers.ask(new Request("GET", path, null, Request.UNHURRIED), reading, told -> false);
   }
 
   private static String encoded(String text) {

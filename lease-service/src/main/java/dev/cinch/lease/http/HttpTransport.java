@@ -64,9 +64,9 @@ final class HttpTransport implements Endpoints.Transport {
   }
 
   @Override
-  public Answered exchange(String method, URI uri, Wire wire, byte @Nullable [] body, Duration more)
+  public Answered exchange(String method, URI uri, byte @Nullable [] body, Duration more)
       throws IOException, InterruptedException {
-    Connection used = send(method, uri, wire, body, patience.answer().plus(more), true);
+    Connection used = send(method, uri, body, patience.answer().plus(more), true);
     boolean keep = false;
     try {
       var reply = new Reply(used.in());
@@ -84,17 +84,17 @@ final class HttpTransport implements Endpoints.Transport {
 
   /** Sends a request whose answer goes on, on a connection of its own. */
   Connection open(URI uri) throws IOException, InterruptedException {
-    return send("GET", uri, Wire.JSON, null, patience.answer(), false);
+    return send("GET", uri, null, patience.answer(), false);
   }
 
   private Connection send(
-      String method, URI uri, Wire wire, byte @Nullable [] body, Duration wait, boolean kept)
+      String method, URI uri, byte @Nullable [] body, Duration wait, boolean kept)
       throws IOException, InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }
     long deadline = SystemTime.INSTANCE.monotonicNanos() + wait.toNanos();
-    byte[] request = request(method, uri, wire, body);
+    byte[] request = request(method, uri, body);
     Connection to = kept ? idle.take() : null;
     boolean sent = false;
     try {
@@ -122,8 +122,7 @@ final class HttpTransport implements Endpoints.Transport {
     return e;
   }
 
-  private byte[] request(String method, URI uri, Wire wire, byte @Nullable [] body)
-      throws ConnectException {
+  private byte[] request(String method, URI uri, byte @Nullable [] body) throws ConnectException {
     HostPort to = host(uri);
     // Not by "+": the first time Java needs 20 ms to put so many parts together.
     var head = new StringBuilder(method).append(' ');
@@ -135,7 +134,7 @@ final class HttpTransport implements Endpoints.Transport {
     if (to.port() >= 0) {
       head.append(':').append(to.port());
     }
-    head.append("\r\nContent-Type: ").append(wire.contentType);
+    head.append("\r\nContent-Type: ").append(JsonFields.CONTENT_TYPE);
     credentials.token().ifPresent(t -> head.append("\r\nAuthorization: Bearer ").append(t));
     if (body != null) {
       head.append("\r\nContent-Length: ").append(body.length);

@@ -5,7 +5,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.BinaryNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.IsoTime;
@@ -19,7 +18,6 @@ import java.nio.charset.CoderResult;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,24 +29,18 @@ final class JsonFields {
   static final JsonTree JSON =
       JsonTree.of(new JsonFactoryBuilder().characterEscapes(Escapes.INSTANCE), false);
 
-  /** Ends the name of the field that has a time as a string of nanoseconds. */
-  static final String NANOS = "Nanos";
-
-  private static final Pattern COUNT = Pattern.compile("-?\\d{1,19}");
+  /** What HTTP calls a body of it. */
+  static final String CONTENT_TYPE = "application/json";
 
   private final JsonNode object;
   private final String where;
 
-  /** Whether nanoseconds are numbers: in CBOR they are exact. */
-  private final boolean numbers;
-
   /** The fields that it has of those that were asked for; few. */
   private final List<String> asked = new ArrayList<>(8);
 
-  private JsonFields(JsonNode object, String where, boolean numbers) {
+  private JsonFields(JsonNode object, String where) {
     this.object = object;
     this.where = where;
-    this.numbers = numbers;
   }
 
   /** Parses UTF-8 that is one object and nothing else. */
@@ -66,7 +58,7 @@ final class JsonFields {
       int line = message.indexOf('\n');
       throw new WireException("not JSON: " + (line < 0 ? message : message.substring(0, line)));
     }
-    return of(node, "the body", false);
+    return of(node, "the body");
   }
 
   /** Of bytes Jackson would also take UTF-16 and UTF-32, by guessing. */
@@ -85,13 +77,12 @@ final class JsonFields {
     return text;
   }
 
-  /** The fields of an object, of JSON unless it has {@code numbers}. */
-  static JsonFields of(@Nullable JsonNode node, String where, boolean numbers)
-      throws WireException {
+  /** The fields of an object. */
+  static JsonFields of(@Nullable JsonNode node, String where) throws WireException {
     if (node == null || !node.isObject()) {
       throw new WireException(where + " is not a JSON object");
     }
-    return new JsonFields(node, where, numbers);
+    return new JsonFields(node, where);
   }
 
   /** All of it, also what nobody asked for. */
@@ -120,27 +111,8 @@ final class JsonFields {
     return node.longValue();
   }
 
-  /** Whether there is a time, in one of its forms. */
-  boolean hasTime(String name) {
-    return has(name + NANOS) || has(name);
-  }
-
-  /**
-   * A time: as text of ISO 8601, or under the name and {@code Nanos} as a string of nanoseconds
-   * since the Unix epoch; where both are there they say the same.
-   */
+  /** A time, as text of ISO 8601: as numbers many readers round nanoseconds. */
   long time(String name) throws WireException {
-    if (!has(name + NANOS)) {
-      return iso(name);
-    }
-    long nanos = count(name + NANOS);
-    if (has(name) && iso(name) != nanos) {
-      throw wrong(name, "the time that \"" + name + NANOS + "\" says");
-    }
-    return nanos;
-  }
-
-  private long iso(String name) throws WireException {
     JsonNode node = get(name);
     try {
       if (node.isTextual()) {
@@ -152,22 +124,7 @@ final class JsonFields {
     throw wrong(name, "a time like \"2026-11-23T14:00:05.123456789Z\"");
   }
 
-  private long count(String name) throws WireException {
-    JsonNode node = get(name);
-    if (numbers && node.isIntegralNumber() && node.canConvertToLong()) {
-      return node.longValue();
-    }
-    try {
-      if (node.isTextual() && COUNT.matcher(node.textValue()).matches()) {
-        return Long.parseLong(node.textValue());
-      }
-    } catch (NumberFormatException e) {
-      // Told as any other value that is no count.
-    }
-    throw wrong(name, "a string of nanoseconds since 1970, like \"1795442405123456789\"");
-  }
-
-  /** An id: 32 hexadecimal digits, or 16 bytes. */
+  /** An id: 32 hexadecimal digits. */
   Id id(String name) throws WireException {
     return id(get(name), name);
   }
@@ -182,11 +139,8 @@ final class JsonFields {
   }
 
   private Id id(JsonNode node, String name) throws WireException {
-    if (node instanceof BinaryNode bytes && bytes.binaryValue().length == Id.BYTES) {
-      return Id.read(ByteBuffer.wrap(bytes.binaryValue()));
-    }
     if (!node.isTextual()) {
-      throw wrong(name, node.isBinary() ? "16 bytes" : "a string");
+      throw wrong(name, "a string");
     }
     try {
       return Id.parse(node.textValue());
@@ -195,12 +149,7 @@ final class JsonFields {
     }
   }
 
-  /** Bytes: as they are, or in base64url. */
-  byte[] bytes(String name) throws WireException {
-    return bytes(get(name), name);
-  }
-
-  /** An array of those. */
+  /** An array of bytes, each in base64url. */
   List<byte[]> allBytes(String name) throws WireException {
     var found = new ArrayList<byte[]>();
     for (JsonNode node : array(name)) {
@@ -210,9 +159,6 @@ final class JsonFields {
   }
 
   private byte[] bytes(JsonNode node, String name) throws WireException {
-    if (node instanceof BinaryNode bytes) {
-      return bytes.binaryValue();
-    }
     if (!node.isTextual()) {
       throw wrong(name, "a string");
     }
@@ -240,7 +186,7 @@ final class JsonFields {
   }
 
   JsonFields object(String name) throws WireException {
-    return of(get(name), where + "'s \"" + name + "\"", numbers);
+    return of(get(name), where + "'s \"" + name + "\"");
   }
 
   boolean isText(String name) throws WireException {
@@ -262,7 +208,7 @@ final class JsonFields {
     var found = new ArrayList<JsonFields>();
     String entry = "an entry of \"" + name + "\"";
     for (JsonNode node : array(name)) {
-      found.add(of(node, entry, numbers));
+      found.add(of(node, entry));
     }
     return found;
   }

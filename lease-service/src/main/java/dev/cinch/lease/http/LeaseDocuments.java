@@ -17,6 +17,7 @@ import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.TimeBound;
 import dev.cinch.lease.Witness;
+import java.util.Base64;
 import java.util.List;
 import java.util.function.Function;
 
@@ -31,21 +32,15 @@ public final class LeaseDocuments {
     return JsonFields.JSON.write(node);
   }
 
-  /** As an acquire, a renewal and an upgrade are answered. */
+  /** A grant with what its witnesses say, for people. */
   public static ObjectNode grant(Grant grant) {
-    return grant(grant, Wire.JSON);
-  }
-
-  static ObjectNode grant(Grant grant, Wire wire) {
-    ObjectNode out = object();
-    out.set("id", wire.id(grant.id()));
+    ObjectNode out = object().put("id", grant.id().toString());
     ArrayNode witnesses = out.putArray("witnesses");
     for (SignedWitness each : grant.witnesses()) {
-      ObjectNode entry = witnesses.addObject();
-      entry.set("signed", wire.signed(each.bytes()));
-      if (wire == Wire.JSON) {
-        entry.set("witness", witness(each.witness()));
-      }
+      witnesses
+          .addObject()
+          .put("signed", base64(each.bytes()))
+          .set("witness", witness(each.witness()));
     }
     return out;
   }
@@ -54,11 +49,11 @@ public final class LeaseDocuments {
   public static ObjectNode info(LeaseInfo info) {
     ObjectNode out = object().put("state", info.state().name());
     out.set("witness", witness(info.witness()));
-    out.set("recent", metadata(info.recent(), Wire.JSON));
+    out.set("recent", metadata(info.recent()));
     return out;
   }
 
-  /** As a revoke request is answered: has its times as text in CBOR too. */
+  /** As a revoke request is answered. */
   public static ObjectNode revoked(Outcome.Revoked revoked) {
     Revocation r = revoked.revocation();
     ObjectNode out =
@@ -153,7 +148,7 @@ public final class LeaseDocuments {
             .put("instance", w.instance())
             .put("generation", w.generation())
             .put("tentative", w.tentative());
-    out.set("logs", logs(w.logs(), Wire.JSON));
+    out.set("logs", logs(w.logs()));
     time(out, "expiry", w.expiry());
     time(out, "issuedAt", w.issuedAt()).put("correlation", w.correlation().toString());
     w.previous().ifPresent(p -> out.put("previous", p.toString()));
@@ -170,8 +165,7 @@ public final class LeaseDocuments {
       }
     }
     if (!w.fence().isNone()) {
-      time(out.putObject("fence"), "upTo", w.fence().upTo())
-          .set("logs", logs(w.fence().logs(), Wire.JSON));
+      time(out.putObject("fence"), "upTo", w.fence().upTo()).set("logs", logs(w.fence().logs()));
     }
     bound(out, w.time());
     return w.resumed() ? out.put("resumed", true) : out;
@@ -183,35 +177,31 @@ public final class LeaseDocuments {
     return time(time(time, "earliest", bound.earliest()), "latest", bound.latest());
   }
 
-  static ArrayNode metadata(List<LeaseReport.Metadata> all, Wire wire) {
+  static ArrayNode metadata(List<LeaseReport.Metadata> all) {
     ArrayNode out = JsonNodeFactory.instance.arrayNode();
     for (LeaseReport.Metadata m : all) {
-      ObjectNode entry = out.addObject();
-      entry.set("log", wire.id(m.log()));
-      time(entry, "bucketStart", m.bucketStart(), wire).put("dataFile", m.dataFile());
+      time(out.addObject().put("log", m.log().toString()), "bucketStart", m.bucketStart())
+          .put("dataFile", m.dataFile());
     }
     return out;
   }
 
-  static ObjectNode time(ObjectNode out, String name, long nanos, Wire wire) {
-    if (wire == Wire.JSON) {
-      return time(out, name, nanos);
-    }
-    out.set(name + JsonFields.NANOS, wire.nanos(nanos));
-    return out;
-  }
-
-  /** A time as text, and next to it as a string: as numbers many readers round nanoseconds. */
+  /** A time as text: as a number many readers round nanoseconds. */
   static ObjectNode time(ObjectNode out, String name, long nanos) {
-    return out.put(name, IsoTime.text(nanos)).put(name + JsonFields.NANOS, Long.toString(nanos));
+    return out.put(name, IsoTime.text(nanos));
   }
 
-  static JsonNode logs(LogSet logs, Wire wire) {
+  /** Bytes as text. */
+  static String base64(byte[] bytes) {
+    return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+  }
+
+  static JsonNode logs(LogSet logs) {
     if (logs.all()) {
       return JsonNodeFactory.instance.textNode("all");
     }
     ArrayNode out = JsonNodeFactory.instance.arrayNode();
-    logs.ids().forEach(id -> out.add(wire.id(id)));
+    logs.ids().forEach(id -> out.add(id.toString()));
     return out;
   }
 }

@@ -42,8 +42,8 @@ final class OperationCalls implements Gatherer.Sender<OperationCalls.Result> {
   }
 
   private List<Result> sendTogether(List<Operation> operations) throws LeaseUnavailableException {
-    byte[] body = Wire.CBOR.write(OperationCodec.writeBatch(operations, Wire.CBOR));
-    var request = new Request("POST", "/v1/leases/batch", Wire.CBOR, body, within(operations));
+    byte[] body = LeaseDocuments.bytes(OperationCodec.writeBatch(operations));
+    var request = new Request("POST", "/v1/leases/batch", body, within(operations));
     return servers.ask(
         request,
         sent -> together(operations, sent),
@@ -55,7 +55,7 @@ final class OperationCalls implements Gatherer.Sender<OperationCalls.Result> {
     if (sent.answer().status() != 200) {
       throw sent.bad(sent.error().message());
     }
-    List<Outcome> outcomes = sent.value(Wire.CBOR, OperationCodec::readOutcomes);
+    List<Outcome> outcomes = sent.value(OperationCodec::readOutcomes);
     if (outcomes.isEmpty() || outcomes.size() > operations.size()) {
       throw sent.bad(outcomes.size() + " outcomes of " + operations.size() + " operations");
     }
@@ -69,20 +69,19 @@ final class OperationCalls implements Gatherer.Sender<OperationCalls.Result> {
   /** Sends one, which may wait in the server's queue. */
   Result sendAlone(Operation operation) throws LeaseUnavailableException {
     String path = "/v1/leases/" + OperationCodec.verb(operation);
-    byte[] body = Wire.CBOR.write(OperationCodec.write(operation, Wire.CBOR));
+    byte[] body = LeaseDocuments.bytes(OperationCodec.write(operation));
     Duration within = within(List.of(operation));
     long waitMs = operation instanceof Operation.Acquire acquire ? acquire.waitMs() : 0;
     boolean stays =
         operation instanceof Operation.Release release && release.here() && servers.areSeveral();
-    var request =
-        new Request("POST", path, Wire.CBOR, body, within, Duration.ofMillis(waitMs), stays);
+    var request = new Request("POST", path, body, within, Duration.ofMillis(waitMs), stays);
     return servers.ask(request, sent -> alone(operation, sent), Result::isTurnedAway);
   }
 
   private static Result alone(Operation operation, Sent sent) throws LeaseUnavailableException {
     Outcome outcome =
         sent.answer().status() == 200
-            ? sent.value(Wire.CBOR, in -> OperationCodec.readOutcome(operation, in))
+            ? sent.value(in -> OperationCodec.readOutcome(operation, in))
             : new Outcome.Refused(sent.refusal());
     return told(operation, outcome, sent);
   }

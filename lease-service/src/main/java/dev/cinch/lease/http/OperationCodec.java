@@ -2,6 +2,7 @@ package dev.cinch.lease.http;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
@@ -105,11 +106,7 @@ final class OperationCodec {
   }
 
   private static Operation resume(JsonFields in) throws WireException {
-    var witnesses = new ArrayList<SignedWitness>();
-    for (byte[] each : in.allBytes("witnesses")) {
-      witnesses.add(WireReader.signed(each));
-    }
-    return new Operation.Resume(in.id("id"), witnesses, in.integer("durationMs"));
+    return new Operation.Resume(in.id("id"), WireReader.witnesses(in), in.integer("durationMs"));
   }
 
   private static Operation revoke(JsonFields in) throws WireException {
@@ -125,7 +122,7 @@ final class OperationCodec {
     }
     JsonFields in = body.object("report");
     OptionalLong watermark =
-        in.hasTime("watermark") ? OptionalLong.of(in.time("watermark")) : OptionalLong.empty();
+        in.has("watermark") ? OptionalLong.of(in.time("watermark")) : OptionalLong.empty();
     boolean fenced = in.has("fenced") && in.flag("fenced");
     List<LeaseReport.Metadata> metadata =
         in.has("metadata") ? WireReader.metadata(in, "metadata") : List.of();
@@ -135,42 +132,41 @@ final class OperationCodec {
     return new LeaseReport(watermark, fenced, metadata, instance);
   }
 
-  static ObjectNode write(Operation operation, Wire wire) {
+  static ObjectNode write(Operation operation) {
     ObjectNode out = LeaseDocuments.object();
     if (operation instanceof Operation.Secret secret) {
-      out.set("id", wire.id(secret.id()));
+      out.put("id", secret.id().toString());
     }
     if (operation instanceof Operation.Acquire acquire) {
       ArrayNode names = out.putArray("names");
       acquire.names().forEach(n -> names.add(n.value()));
       out.put("holder", acquire.holder()).put("durationMs", acquire.durationMs());
-      out.set("logs", LeaseDocuments.logs(acquire.logs(), wire));
+      out.set("logs", LeaseDocuments.logs(acquire.logs()));
       out.put("tentative", acquire.tentative());
       return acquire.waitMs() > 0 ? out.put("waitMs", acquire.waitMs()) : out;
     } else if (operation instanceof Operation.Renew renew) {
       out.put("durationMs", renew.durationMs());
-      out.set("addLogs", LeaseDocuments.logs(renew.addLogs(), wire));
-      out.set("report", report(renew.report(), wire));
+      out.set("addLogs", LeaseDocuments.logs(renew.addLogs()));
+      out.set("report", report(renew.report()));
     } else if (operation instanceof Operation.Resume resume) {
-      ArrayNode witnesses = out.putArray("witnesses");
-      resume.witnesses().forEach(w -> witnesses.add(wire.signed(w.bytes())));
+      witnesses(out, resume.witnesses());
       out.put("durationMs", resume.durationMs());
     } else if (operation instanceof Operation.Upgrade upgrade) {
       out.put("durationMs", upgrade.durationMs());
     } else if (operation instanceof Operation.Release release) {
-      out.set("report", report(release.report(), wire));
+      out.set("report", report(release.report()));
     } else if (operation instanceof Operation.Revoke revoke) {
       out.put("name", revoke.name().value()).put("reason", revoke.reason());
-      revoke.correlation().ifPresent(c -> out.set("correlation", wire.id(c)));
+      revoke.correlation().ifPresent(c -> out.put("correlation", c.toString()));
     }
     return out;
   }
 
-  private static ObjectNode report(LeaseReport report, Wire wire) {
+  private static ObjectNode report(LeaseReport report) {
     ObjectNode out = LeaseDocuments.object();
-    report.watermark().ifPresent(w -> LeaseDocuments.time(out, "watermark", w, wire));
+    report.watermark().ifPresent(w -> LeaseDocuments.time(out, "watermark", w));
     out.put("fenced", report.fenced());
-    out.set("metadata", LeaseDocuments.metadata(report.metadata(), wire));
+    out.set("metadata", LeaseDocuments.metadata(report.metadata()));
     report.instance().ifPresent(i -> out.put("instance", i));
     return out;
   }
@@ -197,12 +193,24 @@ final class OperationCodec {
     return outcome;
   }
 
+  /** A grant: its witnesses are their signed bytes alone. */
+  static ObjectNode grant(Grant grant) {
+    ObjectNode out = LeaseDocuments.object().put("id", grant.id().toString());
+    witnesses(out, grant.witnesses());
+    return out;
+  }
+
+  private static void witnesses(ObjectNode out, List<SignedWitness> all) {
+    ArrayNode witnesses = out.putArray("witnesses");
+    all.forEach(w -> witnesses.add(LeaseDocuments.base64(w.bytes())));
+  }
+
   /** The answer to a request for one operation. */
-  static Answer answer(Outcome outcome, Wire wire) {
+  static Answer answer(Outcome outcome) {
     if (outcome instanceof Outcome.Refused refused) {
       return Answer.refusal(refused.refusal());
     } else if (outcome instanceof Outcome.Granted granted) {
-      return Answer.ok(LeaseDocuments.grant(granted.grant(), wire));
+      return Answer.ok(grant(granted.grant()));
     } else if (outcome instanceof Outcome.Revoked revoked) {
       return Answer.ok(LeaseDocuments.revoked(revoked));
     }
@@ -224,11 +232,11 @@ final class OperationCodec {
   }
 
   /** A batch of operations each of which {@link #isBatched}. */
-  static ObjectNode writeBatch(List<Operation> operations, Wire wire) {
+  static ObjectNode writeBatch(List<Operation> operations) {
     ObjectNode out = LeaseDocuments.object();
     ArrayNode all = out.putArray("operations");
     for (Operation each : operations) {
-      ObjectNode body = write(each, wire);
+      ObjectNode body = write(each);
       body.remove("waitMs"); // there, nothing waits
       all.addObject().set(verb(each), body);
     }
@@ -262,7 +270,7 @@ final class OperationCodec {
     return found;
   }
 
-  static ObjectNode writeOutcomes(List<Outcome> outcomes, Wire wire) {
+  static ObjectNode writeOutcomes(List<Outcome> outcomes) {
     ObjectNode out = LeaseDocuments.object();
     ArrayNode all = out.putArray("outcomes");
     for (Outcome each : outcomes) {
@@ -270,7 +278,7 @@ final class OperationCodec {
           each instanceof Outcome.Granted
               ? "grant"
               : each instanceof Outcome.Refused ? "refused" : "released";
-      all.addObject().set(field, answer(each, wire).body());
+      all.addObject().set(field, answer(each).body());
     }
     return out;
   }

@@ -169,19 +169,18 @@ final class RequestHandler {
     String method = head ? "GET" : request.method().name();
     String path = request.path() == null ? "" : request.path();
     @Nullable String query = request.query();
-    Wire wire = Wire.of(request.getHeader("Content-Type"));
     List<String> tokens = request.headers().getAll(HttpHeaders.AUTHORIZATION);
     Optional<String> certificate = tokens.isEmpty() ? certified(request) : Optional.empty();
     Supplier<Caller> asks = () -> access.caller(tokens, request.remoteAddress(), certificate);
     Caller caller = asks.get();
     if (Routes.isHealth(path)) {
-      write(request, Written.of(routes.answer(method, path, query, body, wire, caller), wire));
+      write(request, Written.of(routes.answer(method, path, query, body, caller)));
     } else if (waits && method.equals("GET") && path.equals(WatchEndpoint.PATH)) {
       watch(request, head, asks);
     } else if (method.equals("GET") && path.equals(Routes.METRICS)) {
       Optional<Answer> refusal = Routes.mayObserve(caller, "");
       if (refusal.isPresent()) {
-        write(request, Written.of(refusal.get(), Wire.JSON));
+        write(request, Written.of(refusal.get()));
       } else {
         submit(
             Workers.Lane.OTHERS,
@@ -189,7 +188,7 @@ final class RequestHandler {
             () -> Written.metrics(routes.metrics(waiting(), waiting.names())));
       }
     } else if (Routes.isLarge(body.length)
-        || !isOperation(request, method, path, query, body, wire, caller)) {
+        || !isOperation(request, method, path, query, body, caller)) {
       Dashboard.File file = Dashboard.file(path);
       if (file != null) {
         show(request, method, path, file);
@@ -203,8 +202,7 @@ final class RequestHandler {
         submit(
             Routes.lane(path, body.length),
             request,
-            () ->
-                Written.of(routes.answer(method, path, query, body, wire, caller, waiters), wire));
+            () -> Written.of(routes.answer(method, path, query, body, caller, waiters)));
       }
     }
   }
@@ -212,7 +210,7 @@ final class RequestHandler {
   private static void show(
       HttpServerRequest request, String method, String path, Dashboard.File file) {
     if (!method.equals("GET")) {
-      write(request, Written.of(Answer.otherMethod(path, method, Routes.GET), Wire.JSON));
+      write(request, Written.of(Answer.otherMethod(path, method, Routes.GET)));
       return;
     }
     int status = file.isKnown(request.getHeader(HttpHeaders.IF_NONE_MATCH)) ? 304 : 200;
@@ -226,11 +224,10 @@ final class RequestHandler {
             ? Routes.mayObserve(caller, "")
             : Optional.of(Answer.otherMethod(path, method, Routes.GET));
     if (refusal.isPresent()) {
-      write(request, Written.of(refusal.get(), Wire.JSON));
+      write(request, Written.of(refusal.get()));
       return;
     }
-    Consumer<Answer> told =
-        answer -> submit(Workers.Lane.LARGE, request, () -> Written.of(answer, Wire.JSON));
+    Consumer<Answer> told = answer -> submit(Workers.Lane.LARGE, request, () -> Written.of(answer));
     var unused = store.ask().thenAccept(answer -> loop.run(() -> told.accept(answer)));
   }
 
@@ -257,13 +254,12 @@ final class RequestHandler {
       String path,
       @Nullable String query,
       byte[] body,
-      Wire wire,
       Caller caller) {
     Optional<Routes.Asked> asked;
     try {
-      asked = routes.asked(method, path, query, body, wire, caller);
+      asked = routes.asked(method, path, query, body, caller);
     } catch (WireException e) {
-      write(request, Written.of(Routes.malformed(e), wire));
+      write(request, Written.of(Routes.malformed(e)));
       return true;
     }
     if (asked.isPresent() && asked.get().waits() && waits) {
@@ -287,8 +283,7 @@ final class RequestHandler {
           request.response().putHeader("Content-Type", WatchEndpoint.CONTENT_TYPE),
           Buffer.buffer());
     } else {
-      watching.serve(
-          request, gate, caller, refusal -> write(request, Written.of(refusal, Wire.JSON)));
+      watching.serve(request, gate, caller, refusal -> write(request, Written.of(refusal)));
     }
   }
 
@@ -299,8 +294,7 @@ final class RequestHandler {
     try {
       outcomes = service.carryOutNow(brought.stream().map(r -> r.asked().operations()).toList());
     } catch (RuntimeException e) {
-      brought.forEach(
-          r -> write(r.request(), Written.of(failed(r.request(), e), r.asked().wire())));
+      brought.forEach(r -> write(r.request(), Written.of(failed(r.request(), e))));
       return;
     }
     for (int i = 0; i < brought.size(); i++) {
@@ -319,13 +313,12 @@ final class RequestHandler {
     for (Outcome outcome : now) {
       witnesses += outcome instanceof Outcome.Granted g ? g.grant().witnesses().size() : 0;
     }
-    Wire wire = asked.wire();
     if (now.size() < asked.operations().size()) {
-      submit(asked.lane(), request, () -> Written.of(routes.answerRest(asked, now), wire));
+      submit(asked.lane(), request, () -> Written.of(routes.answerRest(asked, now)));
     } else if (witnesses > WRITTEN_AT_ONCE) {
-      submit(asked.lane(), request, () -> Written.of(routes.answer(asked, now), wire));
+      submit(asked.lane(), request, () -> Written.of(routes.answer(asked, now)));
     } else {
-      write(request, Written.of(routes.answer(asked, now), wire));
+      write(request, Written.of(routes.answer(asked, now)));
     }
   }
 
@@ -354,7 +347,7 @@ final class RequestHandler {
             if (waits) {
               metrics.waited(asked);
             }
-            write(from, Written.of(answer, asked.wire()));
+            write(from, Written.of(answer));
           }
         };
     var acquire = (Operation.Acquire) asked.operations().get(0);
@@ -409,14 +402,14 @@ final class RequestHandler {
           try {
             written = answer.get();
           } catch (RuntimeException e) {
-            written = Written.of(failed(request, e), Wire.JSON);
+            written = Written.of(failed(request, e));
           }
           Written made = written;
           loop.run(() -> write(request, made));
         };
     if (!workers.submit(lane, task)) {
       metrics.turnedAway();
-      write(request, Written.of(overloaded(), Wire.JSON));
+      write(request, Written.of(overloaded()));
     }
   }
 
@@ -429,12 +422,11 @@ final class RequestHandler {
       return new Written(200, Buffer.buffer(text), ServerMetrics.CONTENT_TYPE, Map.of());
     }
 
-    static Written of(Answer answer, Wire wire) {
-      Wire as = answer.status() == 200 ? wire : Wire.JSON; // errors are for people
+    static Written of(Answer answer) {
       return new Written(
           answer.status(),
-          Buffer.buffer(as.write(answer.body())),
-          as.contentType,
+          Buffer.buffer(LeaseDocuments.bytes(answer.body())),
+          JsonFields.CONTENT_TYPE,
           answer.allow().isEmpty() ? Map.of() : Map.of("Allow", answer.allow()));
     }
   }

@@ -87,9 +87,8 @@ final class Routes {
    * @param query as sent, null if there is none
    * @param caller who has sent it
    */
-  Answer answer(
-      String method, String path, @Nullable String query, byte[] body, Wire wire, Caller caller) {
-    return answer(method, path, query, body, wire, caller, Map.of());
+  Answer answer(String method, String path, @Nullable String query, byte[] body, Caller caller) {
+    return answer(method, path, query, body, caller, Map.of());
   }
 
   /**
@@ -102,11 +101,10 @@ final class Routes {
       String path,
       @Nullable String query,
       byte[] body,
-      Wire wire,
       Caller caller,
       Map<LeaseName, List<WaitingRoom.Request>> waiting) {
     try {
-      return route(method, path, query, body, wire, caller, waiting);
+      return route(method, path, query, body, caller, waiting);
     } catch (WireException e) {
       return malformed(e);
     } catch (LeaseUnavailableException e) {
@@ -173,7 +171,6 @@ final class Routes {
       List<Operation> operations,
       SortedMap<Integer, Outcome> refused,
       boolean batch,
-      Wire wire,
       Caller caller,
       long since) {
     /** What became of all, in their order. */
@@ -219,7 +216,7 @@ final class Routes {
    * @throws WireException if it is malformed
    */
   Optional<Asked> asked(
-      String method, String path, @Nullable String query, byte[] body, Wire wire, Caller caller)
+      String method, String path, @Nullable String query, byte[] body, Caller caller)
       throws WireException {
     if (!method.equals("POST") || !path.startsWith(LEASES + "/")) {
       return Optional.empty();
@@ -231,15 +228,14 @@ final class Routes {
     }
     noQuery(query);
     long since = metrics.now();
-    JsonFields fields = wire.read(body);
+    JsonFields fields = JsonFields.parse(body);
     List<Operation> operations =
         batch ? OperationCodec.readBatch(fields) : List.of(OperationCodec.read(what, fields, true));
     operations = operations.stream().map(o -> o.within(caller.scope())).toList();
-    return Optional.of(permitted(operations, batch, wire, caller, since));
+    return Optional.of(permitted(operations, batch, caller, since));
   }
 
-  private Asked permitted(
-      List<Operation> all, boolean batch, Wire wire, Caller caller, long since) {
+  private Asked permitted(List<Operation> all, boolean batch, Caller caller, long since) {
     var refused = new TreeMap<Integer, Outcome>();
     for (int i = 0; i < all.size(); i++) {
       Optional<LeaseRefusedException> refusal = caller.refusal(all.get(i));
@@ -255,7 +251,7 @@ final class Routes {
         Operation unused = rest.remove(place);
       }
     }
-    return new Asked(rest, refused, batch, wire, caller, since);
+    return new Asked(rest, refused, batch, caller, since);
   }
 
   /** The answer to what was asked for, once it is known what became of each operation. */
@@ -265,8 +261,8 @@ final class Routes {
     List<Outcome> outcomes = asked.whole(permitted);
     tell(asked, outcomes);
     return asked.batch()
-        ? Answer.ok(OperationCodec.writeOutcomes(outcomes, asked.wire()))
-        : OperationCodec.answer(outcomes.get(0), asked.wire());
+        ? Answer.ok(OperationCodec.writeOutcomes(outcomes))
+        : OperationCodec.answer(outcomes.get(0));
   }
 
   /** Logs whose leases were revoked, and by whom. */
@@ -305,11 +301,10 @@ final class Routes {
       String path,
       @Nullable String query,
       byte[] body,
-      Wire wire,
       Caller caller,
       Map<LeaseName, List<WaitingRoom.Request>> waiting)
       throws WireException, LeaseUnavailableException {
-    Optional<Asked> asked = asked(method, path, query, body, wire, caller);
+    Optional<Asked> asked = asked(method, path, query, body, caller);
     if (asked.isPresent()) {
       return answerRest(asked.get(), List.of());
     }

@@ -1,6 +1,7 @@
 package dev.cinch.lease.http;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
@@ -248,7 +249,7 @@ final class ServerMetrics {
 
   private static void addCell(List<MetricSnapshot> all, JsonNode node) {
     boolean votes = !node.path("quarantined").asBoolean();
-    double until = Long.parseLong(node.path("quarantinedUntilNanos").asText()) / NANOS_PER_SECOND;
+    double until = IsoTime.nanos(node.path("quarantinedUntil").asText()) / NANOS_PER_SECOND;
     all.add(gauge("cinch_cell_voting", "1 if it votes, 0 in quarantine.", votes ? 1 : 0));
     all.add(gauge("cinch_cell_quarantined_until_seconds", "When that ends, Unix time.", until));
     for (String name : List.of("boot", "rows", "names", "attempts", "answering")) {

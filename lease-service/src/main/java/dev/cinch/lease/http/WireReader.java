@@ -3,7 +3,6 @@ package dev.cinch.lease.http;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
-import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
@@ -33,24 +32,24 @@ final class WireReader {
   private WireReader() {}
 
   static Grant grant(JsonFields in) throws WireException {
-    Id id = in.id("id");
-    var witnesses = new ArrayList<SignedWitness>();
-    for (JsonFields each : in.objects("witnesses")) {
-      SignedWitness signed = signed(each.bytes("signed"));
-      // CBOR has the signed bytes alone.
-      boolean told = each.has("witness");
-      Witness shown = told ? witness(each.object("witness")) : signed.witness();
-      each.noOthers();
-      if (!shown.equals(signed.witness())) {
-        throw new WireException("a witness's fields differ from its signed bytes");
-      }
-      witnesses.add(signed);
-    }
+    var grant = new Grant(in.id("id"), witnesses(in));
     in.noOthers();
-    if (witnesses.isEmpty()) {
+    if (grant.witnesses().isEmpty()) {
       throw new WireException("a grant without witnesses");
     }
-    return new Grant(id, witnesses);
+    return grant;
+  }
+
+  static List<SignedWitness> witnesses(JsonFields in) throws WireException {
+    var witnesses = new ArrayList<SignedWitness>();
+    for (byte[] each : in.allBytes("witnesses")) {
+      try {
+        witnesses.add(WitnessVerifier.decode(each));
+      } catch (WitnessException e) {
+        throw new WireException(String.valueOf(e.getMessage()));
+      }
+    }
+    return witnesses;
   }
 
   static LeaseInfo info(JsonFields in) throws WireException {
@@ -106,7 +105,7 @@ final class WireReader {
         in.integer("quarantineLeftMs"),
         in.integer("clockBehindMs"),
         in.flag("ceilings"),
-        in.hasTime("ceiling") ? OptionalLong.of(in.time("ceiling")) : OptionalLong.empty(),
+        in.has("ceiling") ? OptionalLong.of(in.time("ceiling")) : OptionalLong.empty(),
         in.flag("superseded"),
         time,
         problems);
@@ -202,14 +201,6 @@ final class WireReader {
     }
   }
 
-  static SignedWitness signed(byte[] bytes) throws WireException {
-    try {
-      return WitnessVerifier.decode(bytes);
-    } catch (WitnessException e) {
-      throw new WireException(String.valueOf(e.getMessage()));
-    }
-  }
-
   private static Witness witness(JsonFields in) throws WireException {
     var watermark = Watermark.NONE;
     if (in.has("watermark")) {
@@ -218,7 +209,7 @@ final class WireReader {
           new Watermark(
               w.time("timestamp"),
               w.time("signedTime"),
-              w.hasTime("latest") ? w.time("latest") : Long.MIN_VALUE);
+              w.has("latest") ? w.time("latest") : Long.MIN_VALUE);
       w.noOthers();
     }
     var fence = Fence.NONE;
@@ -240,7 +231,7 @@ final class WireReader {
             in.id("correlation"),
             in.has("previous") ? Optional.of(in.id("previous")) : Optional.empty(),
             parsed(in, "previousEnding", Ending::valueOf, "an ending"),
-            in.hasTime("previousEndedAt") ? in.time("previousEndedAt") : Long.MIN_VALUE,
+            in.has("previousEndedAt") ? in.time("previousEndedAt") : Long.MIN_VALUE,
             watermark,
             fence,
             in.has("resumed") && in.flag("resumed"),

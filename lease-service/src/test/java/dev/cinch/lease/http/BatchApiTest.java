@@ -1,13 +1,11 @@
 package dev.cinch.lease.http;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.dataformat.cbor.CBORFactory;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseReport;
@@ -22,7 +20,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -33,10 +30,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Several operations in one request, and bodies in CBOR. */
+/** Several operations in one request. */
 @Timeout(600)
 final class BatchApiTest {
   private static final Rig RIG = new Rig();
@@ -53,23 +49,23 @@ final class BatchApiTest {
     server.close();
   }
 
-  private static HttpResponse<byte[]> post(String what, String type, byte[] body)
+  private static HttpResponse<byte[]> post(String what, byte[] body)
       throws IOException, InterruptedException {
     URI uri = URI.create(server.uri() + "/v1/leases/" + what);
     return HTTP.send(
         HttpRequest.newBuilder(uri)
-            .header("Content-Type", type)
+            .header("Content-Type", "application/json")
             .POST(HttpRequest.BodyPublishers.ofByteArray(body))
             .build(),
         HttpResponse.BodyHandlers.ofByteArray());
   }
 
-  private static List<Outcome> batch(Wire wire, List<Operation> operations) throws Exception {
-    byte[] body = wire.write(OperationCodec.writeBatch(operations, wire));
-    HttpResponse<byte[]> response = post("batch", wire.contentType, body);
+  private static List<Outcome> batch(List<Operation> operations) throws Exception {
+    byte[] body = LeaseDocuments.bytes(OperationCodec.writeBatch(operations));
+    HttpResponse<byte[]> response = post("batch", body);
     assertEquals(200, response.statusCode(), () -> new String(response.body(), UTF_8));
-    assertEquals(Optional.of(wire.contentType), response.headers().firstValue("Content-Type"));
-    return OperationCodec.readOutcomes(wire.read(response.body()));
+    assertEquals(Optional.of("application/json"), response.headers().firstValue("Content-Type"));
+    return OperationCodec.readOutcomes(JsonFields.parse(response.body()));
   }
 
   private static Operation acquire(Operation.Acquire request) {
@@ -80,11 +76,10 @@ final class BatchApiTest {
     return assertInstanceOf(Outcome.Granted.class, outcome).grant();
   }
 
-  @ParameterizedTest
-  @EnumSource(Wire.class)
-  void everyKindOfOperationComesThrough(Wire wire) throws Exception {
-    Operation.Acquire a = RIG.request("batch/" + wire + "/a", "batch/" + wire + "/b");
-    Operation.Acquire taken = RIG.request("batch/" + wire + "/b");
+  @Test
+  void everyKindOfOperationComesThrough() throws Exception {
+    Operation.Acquire a = RIG.request("batch/a", "batch/b");
+    Operation.Acquire taken = RIG.request("batch/b");
     var metadata = new LeaseReport.Metadata(new Id(1, 2), 1_767_225_600_000_000_000L, "m-1.log");
     var report =
         new LeaseReport(
@@ -94,7 +89,6 @@ final class BatchApiTest {
             OptionalLong.of(RIG.service.number()));
     List<Outcome> outcomes =
         batch(
-            wire,
             List.of(
                 acquire(a),
                 acquire(taken),
@@ -116,29 +110,18 @@ final class BatchApiTest {
   }
 
   @Test
-  void aSingleOperationMayBeCbor() throws Exception {
-    Operation.Acquire a = RIG.request("single/cbor");
-    byte[] body = Wire.CBOR.write(OperationCodec.write(a, Wire.CBOR));
-    HttpResponse<byte[]> response = post("acquire", "Application/CBOR; x=y", body);
-    assertEquals(200, response.statusCode());
-    Grant grant = WireReader.grant(Wire.CBOR.read(response.body()));
-    assertEquals(a.id(), grant.id());
-  }
-
-  @ParameterizedTest
-  @EnumSource(Wire.class)
-  void aThousandAreManyEnough(Wire wire) throws Exception {
+  void aThousandAreManyEnough() throws Exception {
     var operations = new ArrayList<Operation>();
     for (int i = 0; i < 1_000; i++) {
-      operations.add(acquire(RIG.request("many/" + wire + "/" + i)));
+      operations.add(acquire(RIG.request("many/" + i)));
     }
-    List<Outcome> outcomes = batch(wire, operations);
+    List<Outcome> outcomes = batch(operations);
     for (int i = 0; i < operations.size(); i++) {
       assertEquals(((Operation.Secret) operations.get(i)).id(), granted(outcomes.get(i)).id());
     }
     operations.add(acquire(RIG.request("many/more")));
     HttpResponse<byte[]> refused =
-        post("batch", wire.contentType, wire.write(OperationCodec.writeBatch(operations, wire)));
+        post("batch", LeaseDocuments.bytes(OperationCodec.writeBatch(operations)));
     assertEquals(400, refused.statusCode());
     assertEquals("MALFORMED", error(refused));
   }
@@ -153,14 +136,14 @@ final class BatchApiTest {
       }
       operations.add(acquire(RIG.request(names)));
     }
-    List<Outcome> outcomes = batch(Wire.CBOR, operations);
+    List<Outcome> outcomes = batch(operations);
     for (int g = 0; g < 4; g++) {
       assertEquals(1_000, granted(outcomes.get(g)).witnesses().size());
     }
     assertEquals(4, outcomes.size());
     List<Operation> rest = operations.subList(4, 6);
     assertTrue(RIG.service.show(Rig.names("bounded/4/0").get(0)).isEmpty());
-    assertEquals(1_000, granted(batch(Wire.CBOR, rest).get(1)).witnesses().size());
+    assertEquals(1_000, granted(batch(rest).get(1)).witnesses().size());
     // The client asks again by itself.
     HttpLeaseClient client = HttpLeaseClient.builder(server.uri()).build();
     List<Outcome> all = client.carryOut(operations);
@@ -187,16 +170,9 @@ final class BatchApiTest {
         "{\"operations\":[],\"more\":1}"
       })
   void aMalformedBatchIsRefusedWhole(String body) throws Exception {
-    HttpResponse<byte[]> json = post("batch", "application/json", body.getBytes(UTF_8));
+    HttpResponse<byte[]> json = post("batch", body.getBytes(UTF_8));
     assertEquals(400, json.statusCode());
     assertEquals("MALFORMED", error(json));
-    if (body.endsWith("}")) {
-      byte[] cbor =
-          new ObjectMapper(new CBORFactory()).writeValueAsBytes(new ObjectMapper().readTree(body));
-      HttpResponse<byte[]> binary = post("batch", "application/cbor", cbor);
-      assertEquals(400, binary.statusCode());
-      assertEquals("MALFORMED", error(binary));
-    }
   }
 
   @Test
@@ -204,70 +180,10 @@ final class BatchApiTest {
     Operation.Acquire a = RIG.request("spoilt");
     String body =
         "{\"operations\":[{\"acquire\":"
-            + new String(Wire.JSON.write(OperationCodec.write(a, Wire.JSON)), UTF_8)
+            + new String(LeaseDocuments.bytes(OperationCodec.write(a)), UTF_8)
             + "},{\"release\":{}}]}";
-    assertEquals(400, post("batch", "application/json", body.getBytes(UTF_8)).statusCode());
+    assertEquals(400, post("batch", body.getBytes(UTF_8)).statusCode());
     assertTrue(RIG.service.show(a.names().get(0)).isEmpty());
-  }
-
-  /** Bytes that are no CBOR, or are CBOR of another shape. */
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "",
-        "a0",
-        "80",
-        "f6",
-        "a1",
-        "a16161",
-        "a1616101",
-        "ff",
-        "9f",
-        "bf",
-        "5f",
-        "7f",
-        "1c",
-        "a1616161",
-        "a2616101616101",
-        "a16a6f7065726174696f6e73f7",
-        "a16a6f7065726174696f6e739f",
-        "a16a6f7065726174696f6e739b7fffffffffffffff",
-        "a16a6f7065726174696f6e735b7fffffffffffffff",
-        "d9d9f7a16a6f7065726174696f6e73820102",
-        "a1016161",
-        "fb7ff8000000000000"
-      })
-  void bytesThatAreNoRequestAreRefused(String hex) throws Exception {
-    byte[] body = HexFormat.of().parseHex(hex);
-    for (String path : List.of("batch", "acquire", "release")) {
-      HttpResponse<byte[]> response = post(path, "application/cbor", body);
-      assertEquals(400, response.statusCode(), path);
-      assertEquals("MALFORMED", error(response), path);
-    }
-  }
-
-  @Test
-  void errorsAreJson() throws Exception {
-    byte[] body =
-        Wire.CBOR.write(
-            OperationCodec.write(
-                new Operation.Release(new Id(5, 5), LeaseReport.NOTHING), Wire.CBOR));
-    HttpResponse<byte[]> response = post("release", "application/cbor", body);
-    assertEquals(410, response.statusCode());
-    assertEquals("NOT_HELD", error(response));
-    assertEquals(Optional.of("application/json"), response.headers().firstValue("Content-Type"));
-  }
-
-  @Test
-  void idsAndWitnessesAreBytesInCbor() throws Exception {
-    Operation.Acquire a = RIG.request("bytes");
-    Grant grant = granted(batch(Wire.CBOR, List.of(acquire(a))).get(0));
-    byte[] cbor = Wire.CBOR.write(LeaseDocuments.grant(grant, Wire.CBOR));
-    byte[] signed = grant.witnesses().get(0).bytes();
-    var read = new ObjectMapper(new CBORFactory()).readTree(cbor);
-    assertEquals(16, read.get("id").binaryValue().length);
-    assertArrayEquals(signed, read.get("witnesses").get(0).get("signed").binaryValue());
-    assertTrue(cbor.length < signed.length + 64);
   }
 
   /** As the client sends what its threads ask for. */

@@ -1,12 +1,11 @@
 package dev.cinch.lease.http;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.memory.Rig;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.util.HexFormat;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -32,7 +31,7 @@ final class CostlyBodiesTest {
   }
 
   /** A start, something as often as there is room, and an end. */
-  record Body(Wire wire, String start, String again, String end, String error) {
+  record Body(String start, String again, String end) {
     byte[] bytes() throws IOException {
       byte[] first = of(start);
       byte[] more = of(again);
@@ -46,55 +45,31 @@ final class CostlyBodiesTest {
       return all.toByteArray();
     }
 
-    private byte[] of(String text) {
-      return wire == Wire.CBOR
-          ? HexFormat.of().parseHex(text)
-          : text.getBytes(java.nio.charset.StandardCharsets.ISO_8859_1);
+    private static byte[] of(String text) {
+      return text.getBytes(ISO_8859_1);
     }
 
     @Override
     public String toString() {
-      return wire + " " + start + " and " + again.substring(0, Math.min(20, again.length()));
+      return start + " and " + again.substring(0, Math.min(20, again.length()));
     }
   }
 
-  private static Body json(String start, String again, String end) {
-    return new Body(Wire.JSON, start, again, end, "");
-  }
-
-  private static Body cbor(String start, String again, String end, String error) {
-    return new Body(Wire.CBOR, start, again, end, error);
-  }
-
   static Stream<Body> bodies() {
-    String tags = "no tags";
     return Stream.of(
-        cbor("a16161", "c1", "01", tags),
-        cbor("a16161", "d82a", "01", tags),
-        cbor("a16161", "db0101010101010101", "01", tags),
-        cbor("", "d9d9f7", "a0", tags),
-        cbor("a1", "c2", "616101", tags), // on a name
-        cbor("a161619f", "c25f4101ff", "ff", tags), // numbers of any length
-        cbor("d90100a161619f", "63616263d81900", "ff", tags), // references to text
-        cbor("", "81", "", "not CBOR"),
-        cbor("a161619a7fffffff", "80", "", "not CBOR"),
-        cbor("a161615b7fffffffffffffff", "41", "", "not CBOR"),
-        cbor("a161617bffffffffffffffff", "c1", "", "not CBOR"),
-        cbor("a161617f", "60", "ff", "lacks"),
-        cbor("a161615f", "4101", "ff", "lacks"),
-        json("", "[", ""),
-        json("", "{\"a\":", ""),
-        json("{\"a\":", "9", "}"),
-        json("{\"a\":[", "9".repeat(1_000) + ",", "1]}"),
-        json("{\"a\":[", "0." + "9".repeat(980) + "e-300,", "1]}"),
-        json("{\"a\":[", "4.9e-324,", "1]}"),
-        json("{\"a\":[", "1e999999999,", "1]}"),
-        json("{\"a\":\"", "\\u0041", "\"}"),
-        json("{\"", "\\u0041", "\":1}"),
-        json("{", "\"a\":1,", "\"b\":1}"),
-        json("{\"operations\":[", "{},", "{}]}"),
-        json("{\"names\":[", "\"a\",", "\"b\"],\"durationMs\":1}"),
-        json("{\"report\":{\"metadata\":[", "{},", "{}]}}"));
+        new Body("", "[", ""),
+        new Body("", "{\"a\":", ""),
+        new Body("{\"a\":", "9", "}"),
+        new Body("{\"a\":[", "9".repeat(1_000) + ",", "1]}"),
+        new Body("{\"a\":[", "0." + "9".repeat(980) + "e-300,", "1]}"),
+        new Body("{\"a\":[", "4.9e-324,", "1]}"),
+        new Body("{\"a\":[", "1e999999999,", "1]}"),
+        new Body("{\"a\":\"", "\\u0041", "\"}"),
+        new Body("{\"", "\\u0041", "\":1}"),
+        new Body("{", "\"a\":1,", "\"b\":1}"),
+        new Body("{\"operations\":[", "{},", "{}]}"),
+        new Body("{\"names\":[", "\"a\",", "\"b\"],\"durationMs\":1}"),
+        new Body("{\"report\":{\"metadata\":[", "{},", "{}]}}"));
   }
 
   @ParameterizedTest
@@ -103,10 +78,8 @@ final class CostlyBodiesTest {
     try (var client = new RawClient(server.port())) {
       for (String path : new String[] {"batch", "acquire", "renew"}) {
         RawClient.Response response =
-            client.post(
-                "/v1/leases/" + path, body.bytes(), "Content-Type: " + body.wire.contentType);
+            client.post("/v1/leases/" + path, body.bytes(), "Content-Type: application/json");
         assertEquals(400, response.status());
-        assertTrue(response.body().contains(body.error), response.body());
       }
       assertEquals(200, client.get("/v1/time").status());
     }

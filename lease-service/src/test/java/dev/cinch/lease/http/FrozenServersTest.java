@@ -66,9 +66,9 @@ final class FrozenServersTest {
 
   private Endpoints.Transport transport(URI base) {
     Endpoints.Transport plain = new HttpTransport(ENDLESS, Credentials.NONE);
-    return (method, uri, wire, body, more) -> {
+    return (method, uri, body, more) -> {
       if (!frozen.contains(base.toString())) {
-        return plain.exchange(method, uri, wire, body, Duration.ZERO);
+        return plain.exchange(method, uri, body, Duration.ZERO);
       }
       rig.time.advanceNanos(USUAL.answer().plus(more).toNanos());
       throw new SocketTimeoutException("frozen");

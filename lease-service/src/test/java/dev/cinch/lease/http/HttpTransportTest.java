@@ -85,13 +85,11 @@ final class HttpTransportTest {
       InetAddress[] both = {nobody, InetAddress.getLoopbackAddress()};
       var named = new HttpTransport(PATIENT, Credentials.NONE, host -> both);
       URI uri = URI.create("http://leases.example:" + server.listening.getLocalPort() + "/");
-      var answer = named.exchange("GET", uri, Wire.JSON, null, Duration.ZERO);
+      var answer = named.exchange("GET", uri, null, Duration.ZERO);
       assertEquals(200, answer.status());
       both[1] = nobody;
       var nowhere = new HttpTransport(PATIENT, Credentials.NONE, host -> both);
-      assertThrows(
-          ConnectException.class,
-          () -> nowhere.exchange("GET", uri, Wire.JSON, null, Duration.ZERO));
+      assertThrows(ConnectException.class, () -> nowhere.exchange("GET", uri, null, Duration.ZERO));
     }
   }
 
@@ -118,7 +116,7 @@ final class HttpTransportTest {
       URI uri = URI.create("http://127.0.0.1:" + silent.getLocalPort() + "/");
       assertThrows(
           SocketTimeoutException.class,
-          () -> plain.exchange("POST", uri, Wire.JSON, new byte[64 << 20], Duration.ZERO));
+          () -> plain.exchange("POST", uri, new byte[64 << 20], Duration.ZERO));
     }
   }
 
@@ -140,7 +138,7 @@ final class HttpTransportTest {
       assertEquals(
           200,
           new HttpTransport(PATIENT, Credentials.NONE)
-              .exchange("GET", uri, Wire.JSON, null, Duration.ZERO)
+              .exchange("GET", uri, null, Duration.ZERO)
               .status());
     }
     URI nowhere = URI.create("http://nowhere.invalid/");
@@ -148,7 +146,7 @@ final class HttpTransportTest {
         ConnectException.class,
         () ->
             new HttpTransport(PATIENT, Credentials.NONE)
-                .exchange("GET", nowhere, Wire.JSON, null, Duration.ZERO));
+                .exchange("GET", nowhere, null, Duration.ZERO));
   }
 
   /** To who is not the one that was asked for nothing is sent. */
@@ -189,8 +187,7 @@ final class HttpTransportTest {
           new HttpTransport(PATIENT, new Credentials(Optional.empty(), Optional.of(() -> tls)));
       for (int i = 0; i < 3; i++) {
         URI uri = URI.create("https://localhost" + port);
-        assertArrayEquals(
-            body, trusting.exchange("POST", uri, Wire.JSON, body, Duration.ZERO).body());
+        assertArrayEquals(body, trusting.exchange("POST", uri, body, Duration.ZERO).body());
       }
       assertEquals(1, from.size(), "connections");
       URI another = URI.create("https://127.0.0.1" + port);
@@ -198,13 +195,12 @@ final class HttpTransportTest {
           ConnectException.class,
           () ->
               new HttpTransport(PATIENT, new Credentials(Optional.empty(), Optional.of(() -> tls)))
-                  .exchange("POST", another, Wire.JSON, body, Duration.ZERO));
+                  .exchange("POST", another, body, Duration.ZERO));
       URI uri = URI.create("https://localhost" + port);
       var doubting = new HttpTransport(PATIENT, Credentials.NONE);
       ConnectException e =
           assertThrows(
-              ConnectException.class,
-              () -> doubting.exchange("POST", uri, Wire.JSON, body, Duration.ZERO));
+              ConnectException.class, () -> doubting.exchange("POST", uri, body, Duration.ZERO));
       assertTrue(Endpoints.reason(e).contains("--ca FILE"), Endpoints.reason(e));
       assertEquals(1, from.size(), "connections");
     } finally {
@@ -222,8 +218,7 @@ final class HttpTransportTest {
       URI uri = URI.create("https://127.0.0.1:" + silent.getLocalPort() + "/");
       ConnectException e =
           assertThrows(
-              ConnectException.class,
-              () -> hasty.exchange("GET", uri, Wire.JSON, null, Duration.ZERO));
+              ConnectException.class, () -> hasty.exchange("GET", uri, null, Duration.ZERO));
       assertEquals("timed out", Endpoints.reason(e));
     }
   }
@@ -231,8 +226,7 @@ final class HttpTransportTest {
   private static String ask(HttpTransport plain, Server server) throws Exception {
     URI uri = URI.create("http://127.0.0.1:" + server.listening.getLocalPort() + "/a?b=c");
     return new String(
-        plain.exchange("POST", uri, Wire.JSON, "[1]".getBytes(ISO_8859_1), Duration.ZERO).body(),
-        ISO_8859_1);
+        plain.exchange("POST", uri, "[1]".getBytes(ISO_8859_1), Duration.ZERO).body(), ISO_8859_1);
   }
 
   /** Answers with an empty object. */

@@ -55,8 +55,8 @@ final class LargeAnswersTest {
   }
 
   private Answer acquire(Operation.Acquire request) {
-    byte[] body = LeaseDocuments.bytes(OperationCodec.write(request, Wire.JSON));
-    return routes.answer("POST", "/v1/leases/acquire", null, body, Wire.JSON, ANYBODY);
+    byte[] body = LeaseDocuments.bytes(OperationCodec.write(request));
+    return routes.answer("POST", "/v1/leases/acquire", null, body, ANYBODY);
   }
 
   private Answer renew(Operation.Acquire held, LogSet add) {
@@ -65,8 +65,7 @@ final class LargeAnswersTest {
         "POST",
         "/v1/leases/renew",
         null,
-        LeaseDocuments.bytes(OperationCodec.write(renew, Wire.JSON)),
-        Wire.JSON,
+        LeaseDocuments.bytes(OperationCodec.write(renew)),
         ANYBODY);
   }
 
@@ -148,8 +147,7 @@ final class LargeAnswersTest {
     String after = "";
     while (true) {
       Answer page =
-          routes.answer(
-              "GET", "/v1/leases", "limit=10000&after=" + after, new byte[0], Wire.JSON, ANYBODY);
+          routes.answer("GET", "/v1/leases", "limit=10000&after=" + after, new byte[0], ANYBODY);
       assertTrue(length(page) <= LeaseServer.MAX_BODY_BYTES, "a page of " + length(page));
       JsonNode leases = page.body().get("leases");
       if (leases.isEmpty()) {

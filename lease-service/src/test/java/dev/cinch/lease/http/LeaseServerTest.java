@@ -205,7 +205,7 @@ final class LeaseServerTest {
                 + ID
                 + "\",\"report\":{\"metadata\":[{\"log\":\""
                 + ID
-                + "\",\"bucketStartNanos\":\"1\",\"dataFile\":\"x\\u2066\"}]}}",
+                + "\",\"bucketStart\":\"1970-01-01T00:00:01Z\",\"dataFile\":\"x\\u2066\"}]}}",
             400,
             "INVALID"),
         post("too large", "acquire", " ".repeat(LeaseServer.MAX_BODY_BYTES + 1), 413, "TOO_LARGE"),
@@ -326,7 +326,7 @@ final class LeaseServerTest {
             new ServerMetrics(() -> 0),
             new Trail(failing, () -> Health.starting(""), RIG.service::info, () -> 0));
     Caller caller = Access.withoutTokens().caller(List.of(), null, Optional.empty());
-    Answer answer = routes.answer("GET", "/v1/time", null, new byte[0], Wire.JSON, caller);
+    Answer answer = routes.answer("GET", "/v1/time", null, new byte[0], caller);
     assertEquals(500, answer.status());
     try (var other = LeaseServer.builder(failing, RIG.service::info).port(0).start()) {
       HttpResponse<String> response =

@@ -154,7 +154,7 @@ final class MetricsApiTest {
   @Test
   void aNodeOfACellTellsHowItIs() throws Exception {
     ObjectNode node = JsonNodeFactory.instance.objectNode().put("node", 2).put("boot", 7);
-    node.put("quarantined", true).put("quarantinedUntilNanos", "1767225600500000000");
+    node.put("quarantined", true).put("quarantinedUntil", "2026-01-01T00:00:00.5Z");
     node.put("rows", 3)
         .put("names", 2)
         .put("attempts", 1)
@@ -202,7 +202,6 @@ final class MetricsApiTest {
               List.of(renew),
               Collections.emptySortedMap(),
               false,
-              Wire.JSON,
               Access.withoutTokens().caller(List.of(), null, Optional.empty()),
               metrics.now());
       rig.time.advanceMs(ms);

@@ -66,7 +66,6 @@ final class RoutesFuzzTest {
               query < 0 ? target : target.substring(0, query),
               query < 0 ? null : target.substring(query + 1),
               body.getBytes(StandardCharsets.ISO_8859_1),
-              Wire.JSON,
               Access.withoutTokens().caller(List.of(), null, Optional.empty())));
     }
   }

@@ -79,7 +79,7 @@ final class ServerLimitsTest {
   }
 
   private byte[] acquire(Operation.Acquire request) {
-    return LeaseDocuments.bytes(OperationCodec.write(request, Wire.JSON));
+    return LeaseDocuments.bytes(OperationCodec.write(request));
   }
 
   private byte[] renew(Operation.Acquire request) {

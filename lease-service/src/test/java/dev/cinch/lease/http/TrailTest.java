@@ -86,13 +86,13 @@ final class TrailTest {
   }
 
   private void send(Caller caller, Operation operation) {
-    byte[] body = LeaseDocuments.bytes(OperationCodec.write(operation, Wire.JSON));
+    byte[] body = LeaseDocuments.bytes(OperationCodec.write(operation));
     String path = "/v1/leases/" + OperationCodec.verb(operation);
-    Answer unused = routes.answer("POST", path, null, body, Wire.JSON, caller);
+    Answer unused = routes.answer("POST", path, null, body, caller);
   }
 
   private Answer ask(Caller caller, String query) {
-    return routes.answer("GET", "/v1/history", query, new byte[0], Wire.JSON, caller);
+    return routes.answer("GET", "/v1/history", query, new byte[0], caller);
   }
 
   /** Each event in a few words, newest first. */
@@ -151,8 +151,8 @@ final class TrailTest {
     var w = rig.service.show(new LeaseName("a")).orElseThrow().witness();
     JsonNode event = ask(CI, null).body().get("events").get(0);
     assertEquals(w.correlation().toString(), event.get("correlation").asText());
-    assertEquals(Long.toString(w.expiry()), event.get("expiryNanos").asText());
-    assertEquals(Long.toString(w.issuedAt()), event.get("atNanos").asText());
+    assertEquals(dev.cinch.lease.IsoTime.text(w.expiry()), event.get("expiry").asText());
+    assertEquals(dev.cinch.lease.IsoTime.text(w.issuedAt()), event.get("at").asText());
     assertEquals(1, event.get("generation").asLong());
     assertFalse(event.has("tentative"));
   }

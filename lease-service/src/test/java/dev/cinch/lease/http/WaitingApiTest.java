@@ -54,7 +54,7 @@ final class WaitingApiTest {
   }
 
   private static byte[] body(Operation.Acquire request, long waitMs) {
-    return Wire.JSON.write(OperationCodec.write(request, Wire.JSON).put("waitMs", waitMs));
+    return LeaseDocuments.bytes(OperationCodec.write(request).put("waitMs", waitMs));
   }
 
   /** Sends it on a connection of its own, and is back once it waits. */
@@ -339,7 +339,7 @@ final class WaitingApiTest {
       assertEquals(fields, names(shown));
       assertEquals(shown, client.get("/v1/leases?detail=false").json().get("leases").get(0));
       assertEquals(
-          List.of("state", "witness", "recent", "since", "sinceNanos", "waiting", "waitingCount"),
+          List.of("state", "witness", "recent", "since", "waiting", "waitingCount"),
           names(client.get("/v1/leases/a?detail=true").json()));
       for (String bad : List.of("detail=1", "detail=true&x=1", "limit=1")) {
         assertEquals(400, client.get("/v1/leases/a?" + bad).status(), bad);
@@ -373,7 +373,7 @@ final class WaitingApiTest {
   private static Endpoints.Transport refusing(String parameter, AtomicInteger refused) {
     var patience = new Endpoints.Transport.Patience(Duration.ofSeconds(60), Duration.ofSeconds(60));
     var real = new HttpTransport(patience, Credentials.NONE);
-    return (method, uri, wire, body, more) -> {
+    return (method, uri, body, more) -> {
       if (uri.toString().contains(parameter)) {
         refused.incrementAndGet();
         byte[] answer =
@@ -381,7 +381,7 @@ final class WaitingApiTest {
                 LeaseDocuments.error("MALFORMED", "this path takes no parameters", 0));
         return new Endpoints.Transport.Answered(400, answer);
       }
-      return real.exchange(method, uri, wire, body, more);
+      return real.exchange(method, uri, body, more);
     };
   }
 

@@ -184,6 +184,6 @@ public record CellStatus(
   }
 
   private static void time(ObjectNode out, String name, long nanos) {
-    out.put(name, IsoTime.text(nanos)).put(name + "Nanos", Long.toString(nanos));
+    out.put(name, IsoTime.text(nanos));
   }
 }

@@ -239,7 +239,7 @@ async function showDetails() {
 function eventRows(events) {
   const seen = new Map();
   return events.map((e) => {
-    const same = [e.atNanos, e.event, e.name, e.correlation].join(" ");
+    const same = [e.at, e.event, e.name, e.correlation].join(" ");
     seen.set(same, (seen.get(same) ?? 0) + 1);
     const by = { text: e.by ?? "", note: e.from ? String(e.from) : "" };
     return [`${same} ${seen.get(same)}`, { text: e.name ?? "", lease: e.name }, tagged(e.event), e.holder ?? "", moment(e.at), by, e.reason ?? ""];

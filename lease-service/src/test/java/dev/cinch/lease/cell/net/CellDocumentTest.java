@@ -63,9 +63,9 @@ final class CellDocumentTest {
     assertEquals(
         "{\"node\":1,\"instance\":7,\"store\":\"00000000000000000000000000000001\","
             + "\"algorithm\":\"paxoslease\",\"longestLeaseMs\":30000,\"boot\":3,"
-            + "\"now\":\"2026-01-01T00:00:00.000000000Z\",\"nowNanos\":\"1767225600000000000\","
+            + "\"now\":\"2026-01-01T00:00:00.000000000Z\","
             + "\"quarantined\":true,\"quarantinedUntil\":\"2026-01-01T00:00:12.000000000Z\","
-            + "\"quarantinedUntilNanos\":\"1767225612000000000\",\"rows\":4,\"names\":5,"
+            + "\"rows\":4,\"names\":5,"
             + "\"attempts\":6,\"answering\":2,\"counter\":\"1152921504606846976\",\"ballots\":8,\"faults\":7,"
             + "\"peers\":[{\"node\":2,\"heardAgoMs\":250,\"boot\":9},{\"node\":3}],"
             + "\"traffic\":{\"datagramsSent\":1,\"messagesSent\":2,\"datagramsReceived\":3,"
