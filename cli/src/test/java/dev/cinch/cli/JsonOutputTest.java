@@ -154,38 +154,7 @@ final class JsonOutputTest {
     String[] revoke = {"lease", "revoke", "--reason=why not", "--json", admin, "jobs/1"};
     lines("cinch lease revoke", cinch.run(revoke).ended(0));
     lines("cinch audit", cinch.run("audit", "--json").ended(0));
-    trails(cinch);
     assertFalse(cinch.run("lease", "release", "--json").ended(0).out().contains("{"));
-  }
-
-  /** Lines that tell of what a trail has, and the messages not, or the other way round. */
-  private void trails(Cinch cinch) throws Exception {
-    Path trail = temp.resolve("trail.log");
-    Files.writeString(
-        trail,
-        """
-        {"atNanos":"0","event":"started"}
-        {"atNanos":"4000000000000000000","event":"stopped"}
-        """);
-    String[] audit = {"audit", "--json", "--trail=" + trail};
-    JsonNode found = lines("cinch audit", cinch.run(audit).ended(1)).get(0);
-    assertEquals("UNGRANTED", found.path("finding").asText());
-    String steps = "";
-    for (JsonNode line : lines("cinch audit", cinch.run(audit).ended(1))) {
-      for (String event : List.of("granted", "released", "revoked")) {
-        steps +=
-            "{\"atNanos\":\"1\",\"event\":\"%s\",\"holder\":\"me\",\"from\":\"x\",\"correlation\":\"%s\"}\n"
-                .formatted(event, line.path("correlation").asText());
-      }
-    }
-    Files.writeString(trail, steps);
-    List<JsonNode> joined = lines("cinch audit", cinch.run(audit).ended(1));
-    assertEquals("AFTER_END", joined.get(0).path("finding").asText());
-    assertEquals("granted", joined.get(1).path("events").path(0).path("event").asText());
-    assertTrue(
-        joined.stream()
-            .anyMatch(l -> l.path("type").asText().equals("revocation") && l.has("from")));
-    assertEquals("trail", joined.get(joined.size() - 1).path("type").asText());
   }
 
   /** The kinds of lines that tell of damage. */

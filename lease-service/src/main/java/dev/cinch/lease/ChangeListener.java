@@ -2,7 +2,6 @@ package dev.cinch.lease;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.Supplier;
 
 /** Told of changes of leases by a service that has them in its memory. Thread-safe. */
 @CheckReturnValue
@@ -16,17 +15,6 @@ public interface ChangeListener {
    * @param free whether others may be granted the name from now on
    */
   void changed(String name, boolean free);
-
-  /** Whether {@link #became} is to be called for changes of a name; must not wait. */
-  default boolean watches(String name) {
-    return false;
-  }
-
-  /**
-   * A lease was granted, upgraded, released, revoked, or noticed to have expired; not that it was
-   * prolonged. Called likewise.
-   */
-  default void became(LeaseInfo lease) {}
 
   /** Changes may have been made of which nothing was told; must not wait. */
   default void lost() {}
@@ -51,29 +39,6 @@ public interface ChangeListener {
     public void lost() {
       for (ChangeListener listener : all) {
         listener.lost();
-      }
-    }
-
-    /** Whether anybody wants to know more of a name. */
-    public boolean isWatched(String name) {
-      for (ChangeListener listener : all) {
-        if (listener.watches(name)) {
-          return true;
-        }
-      }
-      return false;
-    }
-
-    /**
-     * Tells those who want to know more of a name.
-     *
-     * @param lease made only for them
-     */
-    public void became(String name, Supplier<LeaseInfo> lease) {
-      for (ChangeListener listener : all) {
-        if (listener.watches(name)) {
-          listener.became(lease.get());
-        }
       }
     }
   }

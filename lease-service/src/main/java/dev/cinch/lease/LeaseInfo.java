@@ -20,6 +20,11 @@ public record LeaseInfo(Witness witness, State state, List<LeaseReport.Metadata>
     RELEASED,
     EXPIRED;
 
+    /** Whether its time is not over, and nobody gave it back. */
+    public boolean isHeld() {
+      return this == HELD || this == TENTATIVE || this == REVOKED;
+    }
+
     /** Whether a lease so excludes everyone else. */
     public boolean excludes() {
       return this == HELD || this == REVOKED;

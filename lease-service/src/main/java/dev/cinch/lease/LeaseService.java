@@ -107,11 +107,11 @@ public interface LeaseService {
   }
 
   /**
-   * Why listeners are told nothing at present of what others do; empty if they are. A service that
-   * is one of several machines may be cut off from the others. Never waits.
+   * Whether listeners are told at present of all that is done. A service that is one of several
+   * machines may be cut off from the others. Never waits.
    */
-  default Optional<LeaseRefusedException> deafness() {
-    return Optional.empty();
+  default boolean hears() {
+    return false;
   }
 
   /**

@@ -1,12 +1,13 @@
 package dev.cinch.lease;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import java.util.List;
 
 /** What became of an {@link Operation}. Immutable and thread-safe. */
 @CheckReturnValue
 public sealed interface Outcome {
-  /** The leases were given back, now or before. */
-  Outcome RELEASED = new Released();
+  /** The leases were given back, now or before; it is not said which. */
+  Outcome RELEASED = new Released(List.of());
 
   /**
    * Throws the refusal if the answer is no.
@@ -28,8 +29,16 @@ public sealed interface Outcome {
   /** The leases as they stand after it. */
   record Granted(Grant grant) implements Outcome {}
 
-  /** As {@link #RELEASED}. */
-  record Released() implements Outcome {}
+  /**
+   * The leases were given back.
+   *
+   * @param witnesses of them, where the service is here and has not heard of it before
+   */
+  record Released(List<Witness> witnesses) implements Outcome {
+    public Released {
+      witnesses = List.copyOf(witnesses);
+    }
+  }
 
   /**
    * A lease is prolonged no more.

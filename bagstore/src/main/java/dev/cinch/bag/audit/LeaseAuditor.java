@@ -24,7 +24,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -80,27 +79,7 @@ public final class LeaseAuditor {
    * @param progress told the number of messages read, after every bucket
    */
   public static AuditReport audit(Store store, LongConsumer progress) throws IOException {
-    return audit(store, progress, use -> {});
-  }
-
-  /**
-   * As {@link #audit(Store, LongConsumer)}.
-   *
-   * @param uses told the leases that were used, in no order, when all messages were read
-   */
-  public static AuditReport audit(Store store, LongConsumer progress, Consumer<LeaseUse> uses)
-      throws IOException {
-    var auditor = new LeaseAuditor(store, progress);
-    AuditReport report = auditor.audit();
-    for (AuditedLease lease : auditor.leases.values()) {
-      if (!lease.uses.isEmpty()) {
-        AuditedLease.Place last = lease.last();
-        uses.accept(
-            new LeaseUse(
-                lease.name, lease.correlation, last.path(), last.offset(), last.timestamp()));
-      }
-    }
-    return report;
+    return new LeaseAuditor(store, progress).audit();
   }
 
   private AuditReport audit() throws IOException {
@@ -155,13 +134,7 @@ public final class LeaseAuditor {
   }
 
   private void violated(Rule rule, Name path, long offset, String problem) {
-    violated(rule, path, offset, problem, List.of());
-  }
-
-  private void violated(
-      Rule rule, Name path, long offset, String problem, List<AuditedLease> leases) {
-    List<Id> ids = leases.stream().map(lease -> lease.correlation).toList();
-    violated(new Violation(rule, path, offset, problem, ids));
+    violated(new Violation(rule, path, offset, problem));
   }
 
   /**
@@ -225,7 +198,7 @@ public final class LeaseAuditor {
       List<AuditedLease> under = under(set, m);
       String objection = set.objection(m.timestamp());
       if (objection != null) {
-        violated(Rule.WITNESS, m.path(), m.offset(), name(m) + ": " + objection, under);
+        violated(Rule.WITNESS, m.path(), m.offset(), name(m) + ": " + objection);
         if (required) {
           return; // for readers it does not exist
         }
@@ -236,8 +209,7 @@ public final class LeaseAuditor {
             m.path(),
             m.offset(),
             "%s stands under a lease, and its log was made at %d: what is older no fence needs to settle"
-                .formatted(name(m), log.created()),
-            under);
+                .formatted(name(m), log.created()));
       }
       for (AuditedLease lease : under) {
         lease.message(log.id(), m.path(), m.offset(), m.timestamp(), settledBefore);
@@ -272,7 +244,7 @@ public final class LeaseAuditor {
         } else if (unseen) {
           @Nullable String contradiction = lease.add(s.witness());
           if (contradiction != null) {
-            violated(Rule.LEASE, m.path(), m.offset(), contradiction, List.of(lease));
+            violated(Rule.LEASE, m.path(), m.offset(), contradiction);
           }
         }
         all.add(lease);

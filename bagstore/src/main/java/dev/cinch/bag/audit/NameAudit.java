@@ -20,7 +20,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -118,10 +117,8 @@ final class NameAudit {
         && !followsUnseen;
   }
 
-  private void violated(Rule rule, Place at, String problem, @Nullable AuditedLease... leases) {
-    List<Id> ids =
-        Stream.of(leases).flatMap(Stream::ofNullable).map(lease -> lease.correlation).toList();
-    violated.accept(new Violation(rule, at.path(), at.offset(), problem, ids));
+  private void violated(Rule rule, Place at, String problem) {
+    violated.accept(new Violation(rule, at.path(), at.offset(), problem));
   }
 
   private void chain(
@@ -133,15 +130,12 @@ final class NameAudit {
             Rule.CHAIN,
             at,
             "lease %s says that the one before was %s, and not which"
-                .formatted(lease, lease.previousEnding),
-            lease);
+                .formatted(lease, lease.previousEnding));
       } else if (lease.previousEnding == Ending.NONE && before != null) {
         violated(
             Rule.CHAIN,
             at,
-            "lease %s says that there was none before, and %s was".formatted(lease, before),
-            before,
-            lease);
+            "lease %s says that there was none before, and %s was".formatted(lease, before));
       }
       return;
     }
@@ -152,9 +146,7 @@ final class NameAudit {
       violated(
           Rule.CHAIN,
           at,
-          "leases %s and %s both follow correlation %s".formatted(other, lease, previous),
-          other,
-          lease);
+          "leases %s and %s both follow correlation %s".formatted(other, lease, previous));
     }
     AuditedLease named = byCorrelation.get(previous);
     if (named != null && named != before && !(isInVain(lease, before) && isInVain(lease, named))) {
@@ -162,9 +154,7 @@ final class NameAudit {
           Rule.CHAIN,
           at,
           "lease %s names %s as the one before, which is not the last before it"
-              .formatted(lease, named),
-          named,
-          lease);
+              .formatted(lease, named));
     }
   }
 
@@ -196,9 +186,7 @@ final class NameAudit {
           Rule.RANGE,
           latest,
           "the message with timestamp %d was written under an earlier lease of %s, yet lies above %d, the lower bound of %s"
-              .formatted(latest.timestamp(), lease.name, lease.lowerBound, lease),
-          before,
-          lease);
+              .formatted(latest.timestamp(), lease.name, lease.lowerBound, lease));
     }
     long must = earlierInstances;
     if (follows(lease, before)) {
@@ -209,9 +197,7 @@ final class NameAudit {
             Rule.RANGE,
             before.last(),
             "the message with timestamp %d lies above the watermark %d with which lease %s was released"
-                .formatted(before.last().timestamp(), lease.watermark, before),
-            before,
-            lease);
+                .formatted(before.last().timestamp(), lease.watermark, before));
       }
     }
     if (lease.lowerBound < must) {
@@ -219,9 +205,7 @@ final class NameAudit {
           Rule.RANGE,
           lease.first(),
           "lease %s has the lower bound %d, below %d, the expiry of a lease before it that was not released"
-              .formatted(lease, lease.lowerBound, must),
-          before,
-          lease);
+              .formatted(lease, lease.lowerBound, must));
     }
   }
 
@@ -248,8 +232,7 @@ final class NameAudit {
             Rule.FENCE,
             use.earliestSettled,
             "the message with timestamp %d was written under %s before the horizon had passed %d: the record that settles it begins at %d"
-                .formatted(use.earliestSettled.timestamp(), lease, boundary, use.horizonBefore),
-            lease);
+                .formatted(use.earliestSettled.timestamp(), lease, boundary, use.horizonBefore));
       }
     }
     others(lease, must, boundary);
@@ -282,8 +265,7 @@ final class NameAudit {
             Rule.FENCE,
             lease.first(),
             "%s wrote, and the horizon of log %s, which had to be fenced, has not passed %d"
-                .formatted(lease, log.name(), boundary),
-            lease);
+                .formatted(lease, log.name(), boundary));
       }
     }
   }

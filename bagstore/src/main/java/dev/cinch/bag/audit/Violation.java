@@ -1,8 +1,6 @@
 package dev.cinch.bag.audit;
 
 import dev.cinch.bag.model.Name;
-import dev.cinch.lease.Id;
-import java.util.List;
 
 /**
  * Something that should not be there if leases had excluded each other.
@@ -11,13 +9,8 @@ import java.util.List;
  * @param path the data file or, of a retired bucket, the segment
  * @param offset where in it the batch, or the block of a segment, begins; bytes
  * @param problem one line for the user
- * @param leases correlations of those concerned, as far as they are known
  */
-public record Violation(Rule rule, Name path, long offset, String problem, List<Id> leases) {
-  public Violation {
-    leases = List.copyOf(leases);
-  }
-
+public record Violation(Rule rule, Name path, long offset, String problem) {
   /** What {@link LeaseAuditor} checks. */
   public enum Rule {
     /** Every message stands under valid witnesses, within their bounds and logs (rule F3). */

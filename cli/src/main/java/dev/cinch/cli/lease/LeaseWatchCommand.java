@@ -15,11 +15,11 @@ import dev.cinch.lease.http.LeaseEvent;
 import dev.cinch.lease.http.LeaseWatch;
 import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.http.ShardRouter;
+import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -33,9 +33,8 @@ import picocli.CommandLine.Parameters;
     description = {
       "Print the leases that are held, and then each that is granted, released, revoked or expires,"
           + " until interrupted.",
-      "Renewals are not told. Where a connection or a server ends, the same one or the next goes"
-          + " on: it tells what was missed, or what is held then if nobody knows that. Exit code 4"
-          + " if none does."
+      "It asks each second. Renewals are not told, nor what came and went between two looks. Of"
+          + " several servers the next one answers where one does not. Exit code 4 if none does."
     },
     footer = {
       "",
@@ -84,38 +83,11 @@ final class LeaseWatchCommand implements Callable<Integer> {
       }
     }
     ShardRouter client = ShardRouter.of(server, credentials.get());
+    var watch = new LeaseWatch(client, names, prefixes, SystemTime.INSTANCE);
     try (Output out = io.output()) {
       out.ifClosed(ExitCode.GOOD);
-      List<LeaseWatch> begun = client.watch(names, prefixes);
       while (true) {
-        print(begun, out);
-        // It has ended, or its connection did; the same server goes on, or the next one.
-        String since = MergedWatch.lastIds(begun);
-        begun = client.watch(names, prefixes, since);
-        if (since.isEmpty()) { // else the server says so where it does not know what was missed
-          print(new LeaseEvent(LeaseEvent.Kind.LAGGED, Optional.empty()), out);
-        }
-      }
-    }
-  }
-
-  /** Until one of them ends; a server that tells nothing before is not asked again. */
-  private void print(List<LeaseWatch> begun, Output out)
-      throws IOException, LeaseUnavailableException, InterruptedException {
-    boolean told = false;
-    try (var watches = new MergedWatch(begun)) {
-      while (true) {
-        LeaseEvent event;
-        try {
-          event = watches.next();
-        } catch (LeaseUnavailableException e) {
-          if (told) {
-            return;
-          }
-          throw e;
-        }
-        told = true;
-        print(event, out);
+        print(watch.next(), out);
       }
     }
   }
@@ -131,7 +103,7 @@ final class LeaseWatchCommand implements Callable<Integer> {
   /** A line for people; empty for what says nothing to them. */
   private static String text(LeaseEvent event) {
     if (event.lease().isEmpty()) {
-      return event.kind() == LeaseEvent.Kind.LAGGED ? "some changes were missed; now held:" : "";
+      return "";
     }
     LeaseInfo info = event.lease().get();
     return "%s %s by %s"

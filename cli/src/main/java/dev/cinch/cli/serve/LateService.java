@@ -5,7 +5,6 @@ import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.ChangeListener;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
@@ -136,10 +135,8 @@ public final class LateService implements LeaseService {
   }
 
   @Override
-  public Optional<LeaseRefusedException> deafness() {
-    return started.isDone() && !started.isCompletedExceptionally()
-        ? started.join().deafness()
-        : Optional.empty();
+  public boolean hears() {
+    return started.isDone() && !started.isCompletedExceptionally() && started.join().hears();
   }
 
   @Override

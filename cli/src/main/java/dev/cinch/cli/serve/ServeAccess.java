@@ -18,7 +18,7 @@ import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** Who may reach a lease server, who may do what there, and where it says who did. */
+/** Who may reach a lease server, and who may do what there. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 final class ServeAccess {
   @Option(
@@ -67,21 +67,6 @@ final class ServeAccess {
           "PEM: by whom the certificate of an earlier server has to be signed, which is asked whether"
               + " it still runs (or set CINCH_CA).")
   @Nullable Path ca;
-
-  @Option(
-      names = "--trail",
-      paramLabel = "FILE",
-      description =
-          "Write there who was granted, gave back or was refused which lease, and from where: a line"
-              + " of JSON each. Ten files of 100 MiB at most, FILE.1 the one before.")
-  @Nullable Path trail;
-
-  /** Has the server tell who was granted what, if that is wanted; before it is made. */
-  void keepTrail() throws IOException {
-    if (trail != null) {
-      TrailFile.write(trail);
-    }
-  }
 
   /**
    * Refuses an address that others reach, unless they have to show something, and nobody can

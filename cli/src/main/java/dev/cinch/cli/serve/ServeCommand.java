@@ -209,7 +209,6 @@ public final class ServeCommand implements Callable<Integer> {
     }
     requireName();
     TimeSource time = PacedTime.of(new SystemTime(clockOffset.toNanos()), clockRate);
-    access.keepTrail();
     Store opened = StoreOptions.open(store, time);
     if (opened != null) {
       requireKeyOf(opened);

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;
 import dev.cinch.lease.LeaseUnavailableException;
@@ -16,7 +18,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -41,38 +43,42 @@ class ServeCommandTest {
     }
   }
 
+  /** With the Logback file of docs/operating.md, in another directory. */
   @Test
-  void aTrailGoesToAFileOfTheOwnerAndAnAuditJoinsItWithTheMessages() throws Exception {
-    Path store = Cinch.quickStore(temp);
-    Path trail = temp.resolve("trail.log");
-    Cinch cinch = Cinch.on(store);
-    for (int i = 0; i < 2; i++) {
-      try (Forked server = Forked.serve(temp, store, "--trail=" + trail)) {
-        cinch.with("CINCH_SERVER", server.listening());
-        cinch.run("lease", "acquire", "--for=1s", "--wait=60s", "--holder=\"me\"", "a").ended(0);
-        if (i == 1) {
-          cinch.feed("x\n", "append", "--create", "--log=jobs", "--lease=b").ended(0);
-        }
-        server.signal("TERM");
-        server.ended(0);
-      }
+  void theTrailIsAFileOfJsonLines() throws Exception {
+    String page = Files.readString(Path.of("../docs/operating.md"));
+    int from = page.indexOf("<configuration>");
+    String end = "</configuration>";
+    String xml = page.substring(from, page.indexOf(end, from) + end.length());
+    Path logback = temp.resolve("logback.xml");
+    Files.writeString(logback, xml.replace("/var/log/cinch", temp.toString()));
+    Path store = Cinch.store(temp);
+    try (Forked server =
+        new Forked(
+            List.of("-Dlogback.configurationFile=" + logback),
+            "serve",
+            "--port=0",
+            "--store=" + store,
+            "--key=" + temp.resolve("key"))) {
+      Cinch cinch = new Cinch().with("CINCH_SERVER", server.listening());
+      Cinch.Ran grant = cinch.run("lease", "acquire", "--holder=\"me\"", "a").ended(0);
+      cinch.run("lease", "acquire", "a").ended(3);
+      cinch.with("CINCH_GRANT", new ObjectMapper().readTree(grant.out()).get("id").asText());
+      cinch.run("lease", "release").ended(0);
+      server.signal("TERM");
+      server.ended(0);
     }
-    String text = Files.readString(trail);
-    assertEquals(
-        2, text.split("\"event\":\"started\",\"store\":\"[0-9a-f]{32}\"}\n", -1).length - 1);
-    assertEquals(2, text.split("\"event\":\"stopped\"}\n", -1).length - 1);
-    String granted = "\"event\":\"granted\"";
-    assertEquals(2, text.split(granted + ",\"name\":\"a\",\"holder\":\"\\\\\"me", -1).length - 1);
-    assertTrue(text.lines().allMatch(line -> line.startsWith("{\"at\":") && line.endsWith("}")));
-    String mode = PosixFilePermissions.toString(Files.getPosixFilePermissions(trail));
-    assertEquals("rw-r-----", mode);
-
-    cinch.settle("jobs");
-    String said = cinch.run("audit", "--trail=" + trail).ended(0).out();
-    assertTrue(said.contains("the grants of 1 of 1 leases; 0 findings"), said);
-    Files.writeString(trail, text.replace(granted, "\"event\":\"refused\""));
-    said = cinch.run("audit", "--trail=" + trail).ended(1).out();
-    assertTrue(said.contains("which no trail has granted"), said);
+    var events = new ArrayList<String>();
+    for (String line : Files.readAllLines(temp.resolve("trail.log"))) {
+      JsonNode event = new ObjectMapper().readTree(line);
+      events.add(event.get("event").asText() + " " + event.get("holder").asText());
+      assertTrue(event.get("from").asText().startsWith("127.0.0.1:"), line);
+    }
+    assertEquals("granted \"me\"", events.get(0));
+    assertEquals(3, events.size(), events::toString);
+    assertTrue(events.get(1).startsWith("refused "), events.get(1));
+    assertEquals("released \"me\"", events.get(2));
+    assertTrue(Files.size(temp.resolve("serve.log")) > 0);
   }
 
   /** There is no authentication, and whoever takes the address from a manual may not know. */

@@ -3,16 +3,19 @@ package dev.cinch.lease.http;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.OneLine;
+import java.util.Map;
 
 /**
  * What the server answers.
  *
  * @param status of HTTP
  * @param body a JSON object
- * @param allow which methods the path has, as the header {@code Allow} names them; empty unless it
- *     was asked with another one
+ * @param headers beside those that every answer has
  */
-record Answer(int status, ObjectNode body, String allow) {
+record Answer(int status, ObjectNode body, Map<String, String> headers) {
+  /** What says which answer this is; a reader that has it sends it as {@code If-None-Match}. */
+  static final String TAG = "ETag";
+
   static final String MALFORMED = "MALFORMED";
   static final String NO_SUCH_PATH = "NO_SUCH_PATH";
   static final String UNKNOWN_NAME = "UNKNOWN_NAME";
@@ -33,7 +36,16 @@ record Answer(int status, ObjectNode body, String allow) {
   static final int MAX_MESSAGE = 280;
 
   static Answer ok(ObjectNode body) {
-    return new Answer(200, body, "");
+    return new Answer(200, body, Map.of());
+  }
+
+  /** The one that its reader has. */
+  static Answer unchanged(String tag) {
+    return new Answer(304, LeaseDocuments.object(), Map.of(TAG, tag));
+  }
+
+  Answer tagged(String tag) {
+    return new Answer(status, body, Map.of(TAG, tag));
   }
 
   static Answer error(int status, String error, String message) {
@@ -43,13 +55,13 @@ record Answer(int status, ObjectNode body, String allow) {
   static Answer error(int status, String error, String message, long retryAfterMs) {
     // A client's text is repeated here; of half a surrogate pair the writer of JSON would throw.
     String line = OneLine.of(message, MAX_MESSAGE);
-    return new Answer(status, LeaseDocuments.error(error, line, retryAfterMs), "");
+    return new Answer(status, LeaseDocuments.error(error, line, retryAfterMs), Map.of());
   }
 
-  /** Of a path that has other methods. */
+  /** Of a path that has other methods, which {@code Allow} names. */
   static Answer otherMethod(String path, String method, String allow) {
     Answer error = error(405, METHOD, path + " wants " + allow + ", not " + method);
-    return new Answer(error.status, error.body, allow);
+    return new Answer(error.status, error.body, Map.of("Allow", allow));
   }
 
   static Answer refusal(LeaseRefusedException e) {

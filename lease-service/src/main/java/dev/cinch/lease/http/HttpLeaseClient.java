@@ -28,7 +28,6 @@ import java.net.URLEncoder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -67,8 +66,6 @@ public final class HttpLeaseClient implements LeaseService {
   private final Patience patience;
   private final long queuedMs;
 
-  private final HttpTransport watching;
-
   /** Operations for which the store need not be asked, but in rare cases. */
   private final ByWait<Result> holders;
 
@@ -84,7 +81,6 @@ public final class HttpLeaseClient implements LeaseService {
     calls = new OperationCalls(servers);
     holders = new ByWait<>(calls, calls::waitMs);
     newcomers = new ByWait<>(calls, calls::waitMs);
-    watching = new HttpTransport(patience, b.credentials);
   }
 
   /**
@@ -292,47 +288,6 @@ public final class HttpLeaseClient implements LeaseService {
   @Override
   public long now() throws LeaseUnavailableException {
     return get("/v1/time", sent -> sent.value(WireReader::now));
-  }
-
-  /**
-   * Watches leases: those of these names, and those whose names begin with one of these prefixes;
-   * all if there are neither. At most 100 of both together.
-   *
-   * @throws LeaseUnavailableException if the service does not answer, or too many watch
-   */
-  public LeaseWatch watch(List<LeaseName> names, List<String> prefixes)
-      throws LeaseUnavailableException {
-    return watch(names, prefixes, "");
-  }
-
-  /**
-   * Likewise, and goes on where an earlier watch of the same leases ended.
-   *
-   * @param since its {@link LeaseWatch#lastId}, or those of several with commas between; empty to
-   *     begin
-   */
-  public LeaseWatch watch(List<LeaseName> names, List<String> prefixes, String since)
-      throws LeaseUnavailableException {
-    var query = new ArrayList<String>();
-    names.forEach(name -> query.add("name=" + encoded(name.value())));
-    prefixes.forEach(prefix -> query.add("prefix=" + encoded(prefix)));
-    if (!since.isEmpty()) {
-      query.add("since=" + encoded(since));
-    }
-    String path = WatchEndpoint.PATH + (query.isEmpty() ? "" : "?" + String.join("&", query));
-    LeaseUnavailableException failed = null;
-    for (URI base : servers.inTurn()) {
-      try {
-        return LeaseWatch.open(watching, URI.create(base + path));
-      } catch (LeaseUnavailableException e) {
-        servers.leave(base);
-        failed = e;
-        if (Thread.currentThread().isInterrupted()) {
-          break;
-        }
-      }
-    }
-    throw Objects.requireNonNull(failed);
   }
 
   @Override

@@ -17,6 +17,8 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -34,6 +36,8 @@ import org.jspecify.annotations.Nullable;
  * {@code disconnect}, which waits too; in a thread that can be left behind it has 0.7 of the speed.
  */
 final class HttpTransport implements Endpoints.Transport {
+  private static final int NOT_MODIFIED = 304;
+
   /** How many connections are kept that nobody uses. */
   private static final int IDLE = 8;
 
@@ -44,6 +48,7 @@ final class HttpTransport implements Endpoints.Transport {
   private final Credentials credentials;
   private final Names names;
   private final Idle idle = new Idle();
+  private final Known known = new Known();
 
   /** Looks up a name; as {@link InetAddress#getAllByName}. */
   @FunctionalInterface
@@ -66,13 +71,20 @@ final class HttpTransport implements Endpoints.Transport {
   @Override
   public Answered exchange(String method, URI uri, byte @Nullable [] body, Duration more)
       throws IOException, InterruptedException {
-    Connection used = send(method, uri, body, patience.answer().plus(more), true);
+    Known.Tagged before = method.equals("GET") ? known.get(uri) : null;
+    String tag = before == null ? "" : before.tag();
+    Connection used = send(request(method, uri, body, tag), uri, patience.answer().plus(more));
     boolean keep = false;
     try {
       var reply = new Reply(used.in());
       byte[] all = reply.whole(HttpLeaseClient.MAX_ANSWER_BYTES);
       keep = reply.keep() && idle.put(used);
-      return new Answered(reply.status(), all);
+      if (before != null && reply.status() == NOT_MODIFIED) {
+        return before.answer();
+      }
+      var answer = new Answered(reply.status(), all);
+      known.put(uri, reply.tag(), answer);
+      return answer;
     } catch (IOException e) {
       throw unlessInterrupted(e);
     } finally {
@@ -82,20 +94,13 @@ final class HttpTransport implements Endpoints.Transport {
     }
   }
 
-  /** Sends a request whose answer goes on, on a connection of its own. */
-  Connection open(URI uri) throws IOException, InterruptedException {
-    return send("GET", uri, null, patience.answer(), false);
-  }
-
-  private Connection send(
-      String method, URI uri, byte @Nullable [] body, Duration wait, boolean kept)
+  private Connection send(byte[] request, URI uri, Duration wait)
       throws IOException, InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }
     long deadline = SystemTime.INSTANCE.monotonicNanos() + wait.toNanos();
-    byte[] request = request(method, uri, body);
-    Connection to = kept ? idle.take() : null;
+    Connection to = idle.take();
     boolean sent = false;
     try {
       if (to == null) {
@@ -122,7 +127,8 @@ final class HttpTransport implements Endpoints.Transport {
     return e;
   }
 
-  private byte[] request(String method, URI uri, byte @Nullable [] body) throws ConnectException {
+  private byte[] request(String method, URI uri, byte @Nullable [] body, String tag)
+      throws ConnectException {
     HostPort to = host(uri);
     // Not by "+": the first time Java needs 20 ms to put so many parts together.
     var head = new StringBuilder(method).append(' ');
@@ -136,6 +142,9 @@ final class HttpTransport implements Endpoints.Transport {
     }
     head.append("\r\nContent-Type: ").append(JsonFields.CONTENT_TYPE);
     credentials.token().ifPresent(t -> head.append("\r\nAuthorization: Bearer ").append(t));
+    if (!tag.isEmpty()) {
+      head.append("\r\nIf-None-Match: ").append(tag);
+    }
     if (body != null) {
       head.append("\r\nContent-Length: ").append(body.length);
     }
@@ -210,6 +219,32 @@ final class HttpTransport implements Endpoints.Transport {
       why = e;
     }
     throw (ConnectException) new ConnectException("no address for the name").initCause(why);
+  }
+
+  /** The last answers that have a tag: a server need not send them again. Thread-safe. */
+  private static final class Known {
+    private static final int MOST = 64;
+    private static final int MOST_BYTES = 256 << 10;
+
+    private record Tagged(String tag, Answered answer) {}
+
+    private final Map<URI, Tagged> answers =
+        new LinkedHashMap<>(16, 0.75f, true) {
+          @Override
+          protected boolean removeEldestEntry(Map.Entry<URI, Tagged> eldest) {
+            return size() > MOST;
+          }
+        };
+
+    synchronized @Nullable Tagged get(URI uri) {
+      return answers.get(uri);
+    }
+
+    synchronized void put(URI uri, String tag, Answered answer) {
+      if (!tag.isEmpty() && answer.body().length <= MOST_BYTES) {
+        answers.put(uri, new Tagged(tag, answer));
+      }
+    }
   }
 
   /** Connections that nobody uses, the newest first. Thread-safe. */

@@ -1,5 +1,6 @@
 package dev.cinch.lease.http;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseService;
@@ -10,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,20 +29,29 @@ final class LeaseQueries {
 
   private final LeaseService service;
   private final ServerMetrics metrics;
+  private final Revision revision;
+
+  /**
+   * What a request is answered with, beside the service.
+   *
+   * @param waiting those who wait for leases, where that may be asked for
+   * @param at what {@link Revision#now} was
+   * @param known the tag of an answer that its reader has; null if it has none
+   */
+  record View(Map<LeaseName, List<WaitingRoom.Request>> waiting, long at, @Nullable String known) {
+    static final View NOTHING = new View(Map.of(), 0, null);
+  }
 
   /**
    * @param metrics whose clock says when those who wait have come
    */
-  LeaseQueries(LeaseService service, ServerMetrics metrics) {
+  LeaseQueries(LeaseService service, ServerMetrics metrics, Revision revision) {
     this.service = service;
     this.metrics = metrics;
+    this.revision = revision;
   }
 
-  Answer show(
-      LeaseName name,
-      @Nullable String query,
-      Caller caller,
-      Map<LeaseName, List<WaitingRoom.Request>> waiting)
+  Answer show(LeaseName name, @Nullable String query, Caller caller, View view)
       throws WireException, LeaseUnavailableException {
     Map<String, String> given = parameters(query);
     boolean detailed = detailed(given.remove(DETAIL));
@@ -49,14 +60,38 @@ final class LeaseQueries {
     if (refusal.isPresent()) {
       return refusal.get();
     }
+    if (isKnown(view)) {
+      return Answer.unchanged(String.valueOf(view.known()));
+    }
     Optional<LeaseInfo> found = service.show(name);
     if (found.isEmpty()) {
       return Answer.error(404, Answer.UNKNOWN_NAME, "no lease on " + name + " is known");
     }
-    return Answer.ok(
+    long now = detailed || found.get().state().isHeld() ? service.now() : 0;
+    return tagged(
         detailed
-            ? LeaseDocuments.detail(detail(found.get(), waiting, service.now(), SHOWN_WAITERS))
-            : LeaseDocuments.info(found.get()));
+            ? LeaseDocuments.detail(detail(found.get(), view.waiting(), now, SHOWN_WAITERS))
+            : LeaseDocuments.info(found.get()),
+        List.of(found.get()),
+        now,
+        view);
+  }
+
+  private boolean isKnown(View view) {
+    return revision.isPresent(view.known()) && service.hears();
+  }
+
+  /** With a tag, if whatever changes it is heard of. */
+  private Answer tagged(ObjectNode body, List<LeaseInfo> leases, long now, View view) {
+    Answer answer = Answer.ok(body);
+    if (!service.hears()) {
+      return answer;
+    }
+    long left = Revision.LONGEST;
+    for (LeaseInfo each : leases) {
+      left = each.state().isHeld() ? Math.min(left, each.witness().expiry() - now) : left;
+    }
+    return answer.tagged(revision.tag(view.at(), left));
   }
 
   /** Whether those who wait are asked for, or so it seems. */
@@ -84,8 +119,7 @@ final class LeaseQueries {
     return new LeaseDetail(info, first, OptionalInt.of(all.size()));
   }
 
-  Answer list(
-      @Nullable String query, Caller caller, Map<LeaseName, List<WaitingRoom.Request>> waiting)
+  Answer list(@Nullable String query, Caller caller, View view)
       throws WireException, LeaseUnavailableException {
     Map<String, String> given = parameters(query);
     boolean detailed = detailed(given.remove(DETAIL));
@@ -101,14 +135,17 @@ final class LeaseQueries {
     if (refusal.isPresent()) {
       return refusal.get();
     }
-    List<LeaseInfo> found = service.list(beginning, above, most);
-    if (!detailed) {
-      return Answer.ok(LeaseDocuments.infos(found, LeaseDocuments::info));
+    if (isKnown(view)) {
+      return Answer.unchanged(String.valueOf(view.known()));
     }
-    long now = service.now();
-    return Answer.ok(
-        LeaseDocuments.infos(
-            found, i -> LeaseDocuments.detail(detail(i, waiting, now, LISTED_WAITERS))));
+    List<LeaseInfo> found = service.list(beginning, above, most);
+    boolean anyHeld = found.stream().anyMatch(info -> info.state().isHeld());
+    long now = detailed || anyHeld ? service.now() : 0;
+    Function<LeaseInfo, ObjectNode> entry =
+        detailed
+            ? i -> LeaseDocuments.detail(detail(i, view.waiting(), now, LISTED_WAITERS))
+            : LeaseDocuments::info;
+    return tagged(LeaseDocuments.infos(found, entry), found, now, view);
   }
 
   static void noOthers(Map<String, String> given) throws WireException {

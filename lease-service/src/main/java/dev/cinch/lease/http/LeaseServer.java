@@ -8,6 +8,7 @@ import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.access.Access;
 import dev.cinch.lease.http.Connections.Limits;
+import dev.cinch.lease.time.SystemTime;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -59,7 +60,7 @@ public final class LeaseServer implements AutoCloseable {
 
   /**
    * The logger that is told, as lines of JSON, who was granted, gave back or was refused which
-   * lease (docs/lease-api.md). Whether it is enabled is looked at as a server starts.
+   * lease (docs/operating.md).
    */
   public static final String TRAIL = Trail.LOGGER;
 
@@ -93,6 +94,7 @@ public final class LeaseServer implements AutoCloseable {
   private final RequestHandler requests;
   private final Trail trail;
   private final AtomicBoolean maintaining = new AtomicBoolean();
+  private final AtomicBoolean sweeping = new AtomicBoolean();
 
   private final @Nullable PemTls tls;
 
@@ -120,12 +122,14 @@ public final class LeaseServer implements AutoCloseable {
     var loop = new LoopTimers(vertx, context);
     gates = new Gates(b.limits, b.clock, loop::run);
     var metrics = new ServerMetrics(b.clock);
-    trail = new Trail(b.service, b.health, b.info, b.clock);
+    var routes =
+        new Routes(b.service, b.info, b.health, b.cell, metrics, SystemTime.INSTANCE::wallNanos);
+    trail = routes.trail();
     var names = new ArrayList<String>(b.names);
     names.add(b.host);
     requests =
         new RequestHandler(
-            new Routes(b.service, b.info, b.health, b.cell, metrics, trail),
+            routes,
             metrics,
             new Callers(names),
             b.access,
@@ -170,7 +174,6 @@ public final class LeaseServer implements AutoCloseable {
       var unused = vertx.close();
       throw new IOException("can't serve on " + b.host + ":" + b.port + ": " + e.getMessage(), e);
     }
-    trail.start();
     vertx.setPeriodic(SWEEP_MS, timer -> sweep());
     vertx.setPeriodic(MAINTENANCE_MS, timer -> maintain());
     log.info("lease service at {}", uri());
@@ -395,8 +398,9 @@ public final class LeaseServer implements AutoCloseable {
               }
               maintenance.run();
               if (isSuperseded()) {
-                // What becomes of leases is no longer heard here: they ask that one.
-                requests.end();
+                requests.end(); // they ask its successor
+              } else {
+                sweepTrail();
               }
               return true;
             },
@@ -408,6 +412,26 @@ public final class LeaseServer implements AutoCloseable {
                 failed("maintenance failed", done.cause());
               }
             });
+  }
+
+  /** Looks which leases ran out; may wait for other machines, and so not where ceilings are due. */
+  private void sweepTrail() {
+    if (health.get().instance().isEmpty() || !sweeping.compareAndSet(false, true)) {
+      return;
+    }
+    Runnable task =
+        () -> {
+          try {
+            trail.sweep();
+          } catch (RuntimeException e) {
+            failed("it could not be looked which leases ran out", e);
+          } finally {
+            sweeping.set(false);
+          }
+        };
+    if (!workers.submit(Workers.Lane.OTHERS, task)) {
+      sweeping.set(false);
+    }
   }
 
   /**
@@ -459,7 +483,6 @@ public final class LeaseServer implements AutoCloseable {
     closing = true;
     workers.close();
     var unused = await(vertx.close());
-    trail.close();
   }
 
   /** An event loop of Vert.x and its timers. */

@@ -1,136 +1,146 @@
 package dev.cinch.lease.http;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.Ending;
+import dev.cinch.lease.LeaseInfo;
+import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.time.SystemTime;
-import java.io.ByteArrayOutputStream;
-import java.io.EOFException;
-import java.io.IOException;
-import java.io.InputStream;
-import java.net.URI;
-import java.time.Duration;
+import dev.cinch.lease.Witness;
+import dev.cinch.lease.http.LeaseEvent.Kind;
+import dev.cinch.lease.time.TimeSource;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.TreeMap;
 
 /**
- * What becomes of leases, from {@link HttpLeaseClient#watch}. First come those that are held, each
- * as {@link LeaseEvent.Kind#HELD}, then {@link LeaseEvent.Kind#SYNCED}, and then each change. A
- * change that was made meanwhile may come twice. A watch that goes on where another one ended first
- * tells what that one missed, or {@link LeaseEvent.Kind#LAGGED} if that is not known. One thread
- * reads, and any may close.
+ * What becomes of leases, by asking again each second. First come those that are held, each as
+ * {@link Kind#HELD}, then {@link Kind#SYNCED}, and then each change. Renewals are not told, nor
+ * what came and went between two looks. While nothing changes a look costs a server nothing. Not
+ * thread-safe.
  */
 @CheckReturnValue
-public final class LeaseWatch implements AutoCloseable {
-  /** The service says something every 15 s. */
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+public final class LeaseWatch {
+  private static final long EVERY = 1_000_000_000L;
 
-  private static final String DATA = "data: ";
+  /** An answer with so many is remembered by the client, see {@link HttpTransport}. */
+  private static final int PAGE = 200;
 
-  private static final String ID = "id: ";
+  private final LeaseService service;
+  private final List<LeaseName> names;
+  private final List<String> prefixes;
+  private final TimeSource time;
 
-  /** Of one line, bytes: a lease with the most logs has less. */
-  private static final int MOST = 1 << 20;
+  /** Those that were held at the last look. */
+  private final Map<LeaseName, LeaseInfo> held = new TreeMap<>();
 
-  private final URI uri;
-  private final Connection connection;
-  private final InputStream body;
+  private final Queue<LeaseEvent> events = new ArrayDeque<>();
+  private boolean begun;
 
-  /** Of the last event that had one. */
-  private volatile String lastId = "";
-
-  private LeaseWatch(URI uri, Connection connection, InputStream body) {
-    this.uri = uri;
-    this.connection = connection;
-    this.body = body;
-  }
-
-  static LeaseWatch open(HttpTransport by, URI uri) throws LeaseUnavailableException {
-    Connection connection = null;
-    boolean opened = false;
-    try {
-      connection = by.open(uri);
-      var reply = new Reply(connection.in());
-      if (reply.status() != 200) {
-        throw new LeaseUnavailableException(
-            "the lease service at " + uri + " answered with status " + reply.status(), null);
-      }
-      if (!reply.type().startsWith(WatchEndpoint.CONTENT_TYPE)) {
-        throw new LeaseUnavailableException(
-            "another service answers at " + uri + ": not with " + WatchEndpoint.CONTENT_TYPE, null);
-      }
-      opened = true;
-      return new LeaseWatch(uri, connection, reply.body());
-    } catch (IOException e) {
-      if (Thread.currentThread().isInterrupted()) {
-        throw new LeaseUnavailableException("interrupted while asking " + uri, e);
-      }
-      throw new LeaseUnavailableException(
-          "no answer from the lease service at " + uri + ": " + Endpoints.reason(e), e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new LeaseUnavailableException("interrupted while asking " + uri, e);
-    } finally {
-      if (!opened && connection != null) {
-        connection.close();
-      }
-    }
+  /**
+   * Watches leases: those of these names, and those whose names begin with one of these prefixes;
+   * all if there are neither.
+   *
+   * @param time by which it waits between two looks
+   */
+  public LeaseWatch(
+      LeaseService service, List<LeaseName> names, List<String> prefixes, TimeSource time) {
+    this.service = service;
+    this.names = List.copyOf(names);
+    this.prefixes = names.isEmpty() && prefixes.isEmpty() ? List.of("") : List.copyOf(prefixes);
+    this.time = time;
   }
 
   /**
    * Waits for the next event.
    *
-   * @throws LeaseUnavailableException if none will come: the watch was closed, or the service or
-   *     the connection ended. A new watch begins with what is held then
+   * @throws LeaseUnavailableException if the service did not answer; the next call asks again, and
+   *     misses nothing that lasts
    */
-  public LeaseEvent next() throws LeaseUnavailableException {
-    try {
-      String data = "";
-      while (true) {
-        String line = line();
-        if (line.startsWith(DATA)) {
-          data = line.substring(DATA.length());
-        } else if (line.startsWith(ID)) {
-          lastId = line.substring(ID.length());
-        } else if (line.isEmpty() && !data.isEmpty()) {
-          return LeaseEvent.read(JsonFields.parse(data.getBytes(UTF_8)));
-        }
+  public LeaseEvent next() throws LeaseUnavailableException, InterruptedException {
+    while (events.isEmpty()) {
+      if (begun) {
+        time.sleepNanos(EVERY);
       }
-    } catch (IOException | WireException e) {
-      close();
-      if (Thread.currentThread().isInterrupted()) {
-        throw new LeaseUnavailableException("interrupted while watching " + uri, e);
+      look();
+    }
+    return events.remove();
+  }
+
+  private void look() throws LeaseUnavailableException {
+    Map<LeaseName, LeaseInfo> found = found();
+    boolean gone = held.keySet().stream().anyMatch(name -> !found.containsKey(name));
+    long now = gone ? service.now() : Long.MIN_VALUE;
+    for (LeaseInfo before : List.copyOf(held.values())) {
+      Witness w = before.witness();
+      if (!found.containsKey(w.name()) && w.expiry() <= now) { // else it may be resumed
+        tell(Kind.EXPIRED, ended(before, LeaseInfo.State.EXPIRED));
       }
-      String why = e instanceof IOException io ? Endpoints.reason(io) : e.getMessage();
-      throw new LeaseUnavailableException("the watch of " + uri + " ended: " + why, e);
+    }
+    found.values().forEach(this::seen);
+    if (!begun) {
+      begun = true;
+      events.add(new LeaseEvent(Kind.SYNCED, Optional.empty()));
     }
   }
 
-  private String line() throws IOException {
-    connection.until(SystemTime.INSTANCE.monotonicNanos() + PATIENCE.toNanos());
-    var line = new ByteArrayOutputStream();
-    for (int b = body.read(); b != '\n'; b = body.read()) {
-      if (b < 0) {
-        throw new EOFException("the stream ended");
-      }
-      if (line.size() >= MOST) {
-        throw new IOException("a line has more than " + MOST + " bytes");
-      }
-      line.write(b);
+  private Map<LeaseName, LeaseInfo> found() throws LeaseUnavailableException {
+    var found = new TreeMap<LeaseName, LeaseInfo>();
+    for (LeaseName name : names) {
+      service.show(name).ifPresent(info -> found.put(name, info));
     }
-    return line.toString(UTF_8);
+    for (String prefix : prefixes) {
+      Optional<LeaseName> after = Optional.empty();
+      List<LeaseInfo> page = service.list(prefix, after, PAGE);
+      while (!page.isEmpty()) {
+        page.forEach(info -> found.put(info.witness().name(), info));
+        after = Optional.of(page.get(page.size() - 1).witness().name());
+        page = service.list(prefix, after, PAGE);
+      }
+    }
+    return found;
   }
 
-  /**
-   * Where a later watch of the same leases can go on: the id of the last event that had one. Empty
-   * before all that was held at first is told.
-   */
-  public String lastId() {
-    return lastId;
+  private void seen(LeaseInfo now) {
+    Witness w = now.witness();
+    LeaseInfo before = held.get(w.name());
+    if (before != null && !before.witness().correlation().equals(w.correlation())) {
+      boolean released =
+          w.previousEnding() == Ending.RELEASED
+              && w.previous().filter(before.witness().correlation()::equals).isPresent();
+      tell(
+          released ? Kind.RELEASED : Kind.EXPIRED,
+          ended(before, released ? LeaseInfo.State.RELEASED : LeaseInfo.State.EXPIRED));
+      before = null;
+    }
+    if (before != null && before.state() == now.state()) {
+      held.put(w.name(), now);
+    } else if (before != null || now.state().isHeld()) {
+      tell(begun ? kind(now.state()) : Kind.HELD, now);
+    }
   }
 
-  /** Ends it; a thread that waits in {@link #next} is told so. */
-  @Override
-  public void close() {
-    connection.close();
+  private static Kind kind(LeaseInfo.State state) {
+    return switch (state) {
+      case HELD, TENTATIVE -> Kind.GRANTED;
+      case REVOKED -> Kind.REVOKED;
+      case RELEASED -> Kind.RELEASED;
+      case EXPIRED -> Kind.EXPIRED;
+    };
+  }
+
+  private static LeaseInfo ended(LeaseInfo before, LeaseInfo.State state) {
+    return new LeaseInfo(before.witness(), state, before.recent());
+  }
+
+  private void tell(Kind kind, LeaseInfo lease) {
+    LeaseInfo unused =
+        lease.state().isHeld()
+            ? held.put(lease.witness().name(), lease)
+            : held.remove(lease.witness().name());
+    events.add(new LeaseEvent(kind, Optional.of(lease)));
   }
 }

@@ -23,7 +23,7 @@ final class Reply {
   private final InputStream body = new Body();
   private int lines;
   private int status;
-  private String type = "";
+  private String tag = "";
   private boolean keep;
   private boolean chunked;
 
@@ -55,14 +55,9 @@ final class Reply {
     return status;
   }
 
-  /** What the body is, as HTTP names it; empty if that is not said. */
-  String type() {
-    return type;
-  }
-
-  /** To be read as it comes. */
-  InputStream body() {
-    return body;
+  /** By which it is known again, in small letters; empty if it has none. */
+  String tag() {
+    return tag;
   }
 
   /**
@@ -123,7 +118,7 @@ final class Reply {
         chunked = true;
       }
       case "connection" -> keep &= !value.contains("close");
-      case "content-type" -> type = value;
+      case "etag" -> tag = value;
       default -> {}
     }
   }

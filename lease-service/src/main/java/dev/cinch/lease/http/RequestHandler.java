@@ -1,6 +1,5 @@
 package dev.cinch.lease.http;
 
-import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
@@ -47,7 +46,7 @@ final class RequestHandler {
   private final Workers workers;
   private final WaitingRoom.Loop loop;
   private final WaitingRoom waiting;
-  private final WatchEndpoint watching;
+  private final Revision revision;
 
   /** Null if it serves no store. */
   private final @Nullable StoreStatus store;
@@ -63,7 +62,7 @@ final class RequestHandler {
   /**
    * @param store how that is; null without one
    * @param timers of those who wait for leases
-   * @param connections that there may be; half of them may wait, and an eighth watch
+   * @param connections that there may be; half of them may wait
    */
   RequestHandler(
       Routes routes,
@@ -84,16 +83,15 @@ final class RequestHandler {
     this.workers = workers;
     this.loop = loop;
     waiting = new WaitingRoom(Math.max(1, connections / 2), timers, this::attempt);
-    watching = new WatchEndpoint(Math.max(1, connections / 8), service, loop, workers);
+    revision = routes.revision();
     waits = service.listen(waiting);
-    boolean watched = service.listen(watching.listener());
-    assert watched == waits;
+    boolean heard = service.listen(revision);
+    assert heard == waits;
   }
 
-  /** Answers those who wait for leases or watch them; called by any thread. */
+  /** Answers those who wait for leases; called by any thread. */
   void end() {
     waiting.run(waiting::end);
-    watching.end();
   }
 
   /** How many requests wait for leases that others have; called by any thread. */
@@ -171,12 +169,9 @@ final class RequestHandler {
     @Nullable String query = request.query();
     List<String> tokens = request.headers().getAll(HttpHeaders.AUTHORIZATION);
     Optional<String> certificate = tokens.isEmpty() ? certified(request) : Optional.empty();
-    Supplier<Caller> asks = () -> access.caller(tokens, request.remoteAddress(), certificate);
-    Caller caller = asks.get();
+    Caller caller = access.caller(tokens, request.remoteAddress(), certificate);
     if (Routes.isHealth(path)) {
       write(request, Written.of(routes.answer(method, path, query, body, caller)));
-    } else if (waits && method.equals("GET") && path.equals(WatchEndpoint.PATH)) {
-      watch(request, head, asks);
     } else if (method.equals("GET") && path.equals(Routes.METRICS)) {
       Optional<Answer> refusal = Routes.mayObserve(caller, "");
       if (refusal.isPresent()) {
@@ -195,14 +190,16 @@ final class RequestHandler {
       } else if (store != null && path.equals(StoreStatus.PATH)) {
         tellStore(store, request, method, path, caller);
       } else {
-        Map<LeaseName, List<WaitingRoom.Request>> waiters =
-            LeaseQueries.isDetailed(query) && !caller.permissions().isEmpty()
-                ? waiting.byName()
-                : Map.of();
+        boolean tellsWaiters = LeaseQueries.isDetailed(query) || path.equals(Lately.PATH);
+        var view =
+            new LeaseQueries.View(
+                tellsWaiters && !caller.permissions().isEmpty() ? waiting.byName() : Map.of(),
+                revision.now(),
+                request.getHeader(HttpHeaders.IF_NONE_MATCH));
         submit(
             Routes.lane(path, body.length),
             request,
-            () -> Written.of(routes.answer(method, path, query, body, caller, waiters)));
+            () -> Written.of(routes.answer(method, path, query, body, caller, view)));
       }
     }
   }
@@ -273,20 +270,6 @@ final class RequestHandler {
     return asked.isPresent();
   }
 
-  private void watch(HttpServerRequest request, boolean head, Supplier<Caller> caller) {
-    Gate gate = Gate.of(request);
-    if (gate == null) {
-      return;
-    }
-    if (head) {
-      gate.end(
-          request.response().putHeader("Content-Type", WatchEndpoint.CONTENT_TYPE),
-          Buffer.buffer());
-    } else {
-      watching.serve(request, gate, caller, refusal -> write(request, Written.of(refusal)));
-    }
-  }
-
   private void endTurn() {
     List<InTurn> brought = turn;
     turn = new ArrayList<>();
@@ -331,6 +314,7 @@ final class RequestHandler {
           @Override
           public void waits() {
             waits = true;
+            revision.lost(); // those who wait are a part of what is listed
             Gate gate = Gate.of(from);
             if (gate != null) {
               gate.waits();
@@ -346,13 +330,21 @@ final class RequestHandler {
           public void failed(Answer answer) {
             if (waits) {
               metrics.waited(asked);
+              revision.lost();
             }
             write(from, Written.of(answer));
           }
         };
     var acquire = (Operation.Acquire) asked.operations().get(0);
     var waiter = new WaitingRoom.Request(acquire, asked.since(), sender);
-    from.response().closeHandler(closed -> waiting.run(() -> waiting.cancel(waiter)));
+    from.response()
+        .closeHandler(
+            closed ->
+                waiting.run(
+                    () -> {
+                      waiting.cancel(waiter);
+                      revision.lost();
+                    }));
     waiting.run(() -> waiting.ask(waiter));
   }
 
@@ -425,9 +417,11 @@ final class RequestHandler {
     static Written of(Answer answer) {
       return new Written(
           answer.status(),
-          Buffer.buffer(LeaseDocuments.bytes(answer.body())),
+          answer.status() == 304
+              ? Buffer.buffer()
+              : Buffer.buffer(LeaseDocuments.bytes(answer.body())),
           JsonFields.CONTENT_TYPE,
-          answer.allow().isEmpty() ? Map.of() : Map.of("Allow", answer.allow()));
+          answer.headers());
     }
   }
 

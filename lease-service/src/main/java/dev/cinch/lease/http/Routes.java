@@ -19,10 +19,10 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -38,7 +38,6 @@ final class Routes {
   private static final String SHARDS = "/v1/shards";
   static final String CELL = "/v1/cell";
   static final String METRICS = "/metrics";
-  private static final String HISTORY = "/v1/history";
   private static final String HEALTHZ = "/healthz";
   private static final String READYZ = "/readyz";
 
@@ -58,11 +57,14 @@ final class Routes {
   private final @Nullable Supplier<Optional<ObjectNode>> cell;
   private final ServerMetrics metrics;
   private final LeaseQueries queries;
+  private final Revision revision;
   private final Trail trail;
+  private final Lately lately;
 
   /**
    * @param health asked on a thread that must not wait
    * @param cell how the node of a cell is; null if it is none
+   * @param wall the machine's clock, for the trail; nanoseconds since the Unix epoch
    */
   Routes(
       LeaseService service,
@@ -70,14 +72,16 @@ final class Routes {
       Supplier<Health> health,
       @Nullable Supplier<Optional<ObjectNode>> cell,
       ServerMetrics metrics,
-      Trail trail) {
+      LongSupplier wall) {
     this.metrics = metrics;
-    this.trail = trail;
+    revision = new Revision(metrics::now);
+    lately = new Lately(service, metrics::now);
+    trail = new Trail(wall, lately);
     this.service = service;
     this.info = info;
     this.health = health;
     this.cell = cell;
-    queries = new LeaseQueries(service, metrics);
+    queries = new LeaseQueries(service, metrics, revision);
   }
 
   /**
@@ -88,13 +92,13 @@ final class Routes {
    * @param caller who has sent it
    */
   Answer answer(String method, String path, @Nullable String query, byte[] body, Caller caller) {
-    return answer(method, path, query, body, caller, Map.of());
+    return answer(method, path, query, body, caller, LeaseQueries.View.NOTHING);
   }
 
   /**
    * Likewise.
    *
-   * @param waiting those who wait for leases, where that may be asked for
+   * @param view what the answer may have beside what the service says
    */
   Answer answer(
       String method,
@@ -102,9 +106,9 @@ final class Routes {
       @Nullable String query,
       byte[] body,
       Caller caller,
-      Map<LeaseName, List<WaitingRoom.Request>> waiting) {
+      LeaseQueries.View view) {
     try {
-      return route(method, path, query, body, caller, waiting);
+      return route(method, path, query, body, caller, view);
     } catch (WireException e) {
       return malformed(e);
     } catch (LeaseUnavailableException e) {
@@ -116,6 +120,14 @@ final class Routes {
 
   LeaseService service() {
     return service;
+  }
+
+  Revision revision() {
+    return revision;
+  }
+
+  Trail trail() {
+    return trail;
   }
 
   static Answer unavailable(LeaseUnavailableException e) {
@@ -200,9 +212,7 @@ final class Routes {
 
   /** Who is to carry out a request that can't be carried out at once. */
   static Workers.Lane lane(String path, int bodyBytes) {
-    return isLarge(bodyBytes) || path.equals(LEASES) || path.equals(HISTORY)
-        ? Workers.Lane.LARGE
-        : Workers.Lane.OTHERS;
+    return isLarge(bodyBytes) || path.equals(LEASES) ? Workers.Lane.LARGE : Workers.Lane.OTHERS;
   }
 
   /** Whether reading a body takes so long that an event loop should not. */
@@ -302,7 +312,7 @@ final class Routes {
       @Nullable String query,
       byte[] body,
       Caller caller,
-      Map<LeaseName, List<WaitingRoom.Request>> waiting)
+      LeaseQueries.View view)
       throws WireException, LeaseUnavailableException {
     Optional<Asked> asked = asked(method, path, query, body, caller);
     if (asked.isPresent()) {
@@ -331,15 +341,16 @@ final class Routes {
         noQuery(query);
         return cell(cell);
       }
-      if (path.equals(HISTORY)) {
-        return trail.history.answer(query, caller);
+      if (path.equals(Lately.PATH)) {
+        int waiting = view.waiting().values().stream().mapToInt(List::size).sum();
+        return lately.answer(query, caller, waiting, view.known());
       }
       if (path.equals(LEASES)) {
-        return queries.list(query, caller, waiting);
+        return queries.list(query, caller, view);
       }
       if (path.startsWith(LEASES + "/")) {
         LeaseName name = WireReader.name(decoded(path.substring(LEASES.length() + 1)));
-        return queries.show(name, query, caller, waiting);
+        return queries.show(name, query, caller, view);
       }
     }
     return elsewhere(method, path);
@@ -386,9 +397,8 @@ final class Routes {
         || path.equals("/v1/service")
         || path.equals(SHARDS)
         || path.equals(LEASES)
-        || path.equals(WatchEndpoint.PATH)
         || path.equals(METRICS)
-        || path.equals(HISTORY)
+        || path.equals(Lately.PATH)
         || (path.equals(CELL) && cell != null)
         || isHealth(path)) {
       allowed = GET;

@@ -335,39 +335,6 @@ public final class ShardRouter implements LeaseService {
     return numbers.isEmpty() ? List.of(info().instance()) : numbers;
   }
 
-  /**
-   * Watches leases, as {@link HttpLeaseClient#watch}: one watch for each server, each of which
-   * tells of the names that its server has. They end when another map takes over.
-   *
-   * @throws LeaseUnavailableException if one of the servers does not answer; no watch is left open
-   */
-  public List<LeaseWatch> watch(List<LeaseName> names, List<String> prefixes)
-      throws LeaseUnavailableException {
-    return watch(names, prefixes, "");
-  }
-
-  /**
-   * Likewise, and goes on where earlier watches of the same leases ended.
-   *
-   * @param since the {@link LeaseWatch#lastId} of each, with commas between; empty to begin
-   */
-  public List<LeaseWatch> watch(List<LeaseName> names, List<String> prefixes, String since)
-      throws LeaseUnavailableException {
-    var watches = new ArrayList<LeaseWatch>();
-    boolean all = false;
-    try {
-      for (HttpLeaseClient client : servers.all(servers.learnt())) {
-        watches.add(client.watch(names, prefixes, since));
-      }
-      all = true;
-    } finally {
-      if (!all) {
-        watches.forEach(LeaseWatch::close);
-      }
-    }
-    return List.copyOf(watches);
-  }
-
   /** What the service at the given address says about itself. */
   public ServiceInfo info() throws LeaseUnavailableException {
     return servers.home().info();

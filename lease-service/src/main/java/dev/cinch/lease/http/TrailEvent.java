@@ -12,11 +12,10 @@ import org.jspecify.annotations.Nullable;
  * What happened to a lease, for a {@link Trail}: no secret is in it. Fields without a value are
  * null, empty or 0.
  *
- * @param at signed time, nanoseconds since the Unix epoch
+ * @param at by the server's clock, nanoseconds since the Unix epoch
  * @param correlation of the lease; null of what never was one
  * @param expiry signed time, 0 if there is none
- * @param by whose token or certificate asked for it
- * @param from the address that asked for it
+ * @param caller who asked for it; null if nobody did
  */
 record TrailEvent(
     long at,
@@ -27,8 +26,7 @@ record TrailEvent(
     long generation,
     long expiry,
     boolean tentative,
-    @Nullable String by,
-    @Nullable String from,
+    @Nullable Caller caller,
     String reason) {
   /** What happened. */
   enum Kind {
@@ -46,9 +44,9 @@ record TrailEvent(
   }
 
   /** Of a lease as a witness has it. */
-  static TrailEvent of(Kind kind, Witness w, Caller caller) {
+  static TrailEvent of(long at, Kind kind, Witness w, @Nullable Caller caller) {
     return new TrailEvent(
-        w.issuedAt(),
+        at,
         kind,
         w.name(),
         w.holder(),
@@ -56,23 +54,8 @@ record TrailEvent(
         w.generation(),
         w.expiry(),
         w.tentative(),
-        by(caller),
-        from(caller),
+        caller,
         "");
-  }
-
-  static @Nullable String by(Caller caller) {
-    return caller.named() ? caller.who() : null;
-  }
-
-  static @Nullable String from(Caller caller) {
-    return caller.from() == null ? null : caller.from().toString();
-  }
-
-  /** How much it takes in the heap, about, bytes. */
-  int size() {
-    int text = holder.length() + reason.length() + (name == null ? 0 : name.value().length());
-    return 400 + 2 * text;
   }
 
   ObjectNode json() {
@@ -96,11 +79,11 @@ record TrailEvent(
     if (tentative) {
       out.put("tentative", true);
     }
-    if (by != null) {
-      out.put("by", by);
+    if (caller != null && caller.named()) {
+      out.put("by", caller.who());
     }
-    if (from != null) {
-      out.put("from", from);
+    if (caller != null && caller.from() != null) {
+      out.put("from", caller.from().toString());
     }
     return reason.isEmpty() ? out : out.put("reason", reason);
   }

@@ -449,8 +449,8 @@ public final class MemoryLeaseService implements LeaseService {
   }
 
   @Override
-  public Optional<LeaseRefusedException> deafness() {
-    return table.deafness();
+  public boolean hears() {
+    return table.hears();
   }
 
   private static long roundedUp(long nanos) {
@@ -472,7 +472,7 @@ public final class MemoryLeaseService implements LeaseService {
 
   /**
    * Finds out whether the machines can be reached that keep the leases, for {@link #obstacle} and
-   * {@link #deafness}. To be called about every second by whoever serves others; does not wait.
+   * {@link #hears}. To be called about every second by whoever serves others; does not wait.
    */
   public void probe() {
     table.probe();

@@ -189,7 +189,7 @@ final class MemoryLeases implements LeaseBackend {
     if (resumable) {
       requireEnded(toEnd);
     }
-    return keepNew(leases);
+    return keep(leases);
   }
 
   @Override
@@ -225,7 +225,6 @@ final class MemoryLeases implements LeaseBackend {
       LeaseState lease = get(tenure.name());
       if (lease != null && LeaseRules.end(lease, tenure)) {
         replace(lease);
-        became(lease);
       }
     }
   }
@@ -277,7 +276,7 @@ final class MemoryLeases implements LeaseBackend {
     if (resumed == LeaseRules.Resumed.BEGUN && !room.isFor(wanted.size())) {
       throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
     }
-    return Optional.of(keepNew(leases));
+    return Optional.of(keep(leases));
   }
 
   @Override
@@ -331,7 +330,7 @@ final class MemoryLeases implements LeaseBackend {
     Grants.Grant grant = known(upgrade.id(), upgrade.scope());
     List<LeaseState> leases = leases(grant.names());
     rules.upgrade(upgrade, grant.isFull(), leases, advance(time), ceiling);
-    return keepNew(leases);
+    return keep(leases);
   }
 
   /**
@@ -346,7 +345,7 @@ final class MemoryLeases implements LeaseBackend {
    * @param latest asked under that lock
    */
   @Override
-  public void release(Operation.Release release, Moment time, Latest latest)
+  public List<Witness> release(Operation.Release release, Moment time, Latest latest)
       throws LeaseRefusedException {
     Id id = release.id();
     LeaseReport report = release.report();
@@ -354,7 +353,7 @@ final class MemoryLeases implements LeaseBackend {
     synchronized (this) {
       Grants.Grant grant = grants.get(id);
       if (grant != null && grant.isReleased()) {
-        return;
+        return List.of();
       }
       boolean known = grant != null && !grant.isOver();
       if (grant != null && known) {
@@ -370,11 +369,9 @@ final class MemoryLeases implements LeaseBackend {
       Moment at = advance(time);
       List<LeaseState> leases = rules.release(release, grant.isFull(), leases(grant.names()), at);
       addMetadata(leases, report);
-      for (LeaseState lease : leases) {
-        replace(lease);
-        became(lease);
-      }
+      leases.forEach(this::replace);
       grants.release(id, at.time());
+      return witnesses(leases);
     }
   }
 
@@ -539,17 +536,6 @@ final class MemoryLeases implements LeaseBackend {
 
   private void changed(LeaseState lease) {
     listeners.changed(lease.name(), lease.state() != LeaseState.State.FULL);
-  }
-
-  /** As {@link #keep}, of leases that were not as they are now. */
-  private List<Witness> keepNew(List<LeaseState> leases) {
-    List<Witness> kept = keep(leases);
-    leases.forEach(this::became);
-    return kept;
-  }
-
-  private void became(LeaseState lease) {
-    listeners.became(lease.name(), () -> lease.info(instance, now()));
   }
 
   private List<Witness> witnesses(List<LeaseState> leases) {

@@ -87,8 +87,7 @@ final class Operations {
       } else if (operation instanceof Operation.Acquire acquire) {
         to.granted(acquire.id(), acquire(acquire, store));
       } else if (operation instanceof Operation.Release release) {
-        release(release, store);
-        to.add(Outcome.RELEASED);
+        to.add(new Outcome.Released(release(release, store)));
       } else if (operation instanceof Operation.Resume resume) {
         to.granted(resume.id(), resume(resume, store));
       } else if (operation instanceof Operation.Upgrade upgrade) {
@@ -231,12 +230,13 @@ final class Operations {
     return store.permit(at, durationNanos);
   }
 
-  private void release(Operation.Release release, StoreUse store) throws LeaseRefusedException {
+  private List<Witness> release(Operation.Release release, StoreUse store)
+      throws LeaseRefusedException {
     Checks.check(release.report());
     Moment now = inTime.moment(store.read());
     inTime.watermarks().checkInTime(release.report(), now);
     try {
-      table.release(release, now, guard::requireLatest);
+      return table.release(release, now, guard::requireLatest);
     } catch (LeaseRefusedException e) {
       throw orElsewhere(release.id(), e);
     }

@@ -86,7 +86,7 @@ public final class RegisterBackend implements LeaseBackend {
             setting.origin().fence(),
             setting.watermarks(),
             lease -> revocations.of(lease).map(Revocation::reason));
-    this.told = new Changes(register, setting.instance());
+    this.told = new Changes(register);
     this.changes = new LeaseChanges(register, forgotten, setting.time(), told::written);
     this.revoking = new LeaseChanges.Revoking(rules, revocations, changes);
     register.listen(told::written);
@@ -251,61 +251,66 @@ public final class RegisterBackend implements LeaseBackend {
 
   private List<Witness> keep(Id id, List<LeaseName> names, boolean full, List<LeaseState> leases) {
     grants.put(id, names, full, leases.stream().mapToLong(LeaseState::expiry).max().orElseThrow());
+    return witnesses(leases);
+  }
+
+  private List<Witness> witnesses(List<LeaseState> leases) {
     return leases.stream().map(lease -> lease.witness(setting.instance())).toList();
   }
 
   @Override
-  public void release(Operation.Release release, Moment now, Latest latest)
+  public List<Witness> release(Operation.Release release, Moment now, Latest latest)
       throws LeaseRefusedException {
     Id id = release.id();
     rules.requireHere(release.report());
     if (grants.wasReleased(id)) {
-      return;
+      return List.of();
     }
     grants.beginRelease(release, now.time(), latest);
     if (grants.get(id).isEmpty()) {
       grants.giveUp(id, now.time());
     }
     GrantsHere.Known known = known(id, release.report(), release.scope());
+    List<LeaseState> released;
     try {
-      release(release, known, now);
+      released = release(release, known, now);
     } catch (LeaseRefusedException e) {
       if (e.reason() != Reason.NOT_HELD) {
         throw e;
       }
       // It may be granted at this moment: either whoever does that sees this, or has done it.
       grants.giveUp(id, now.time());
-      release(release, known, now);
+      released = release(release, known, now);
     }
     grants.release(id, now.time());
+    return witnesses(released);
   }
 
-  private void release(Operation.Release release, GrantsHere.Known known, Moment now)
+  private List<LeaseState> release(Operation.Release release, GrantsHere.Known known, Moment now)
       throws LeaseRefusedException {
     Id id = release.id();
     var expiries = new ConcurrentHashMap<String, Long>();
-    var unused =
-        changes.together(
-            known.names(),
-            now,
-            (lease, at, found) -> {
-              if (lease.isReleasedBy(id)) {
-                return Optional.of(lease); // this request came before
-              }
-              if (lease.belongsTo(id)) {
-                expiries.put(lease.name(), lease.expiry());
-              } else if (lease.isKnown()
-                  && at.time() < expiries.getOrDefault(lease.name(), Long.MIN_VALUE)) {
-                // An earlier attempt was outbid by somebody that found it released: none other
-                // follows so soon. Written once more, since what that one granted may be gone.
-                return Optional.of(lease);
-              }
-              if (rules.release(release, known.full(), List.of(lease), at).isEmpty()) {
-                return Optional.empty(); // it was tentative, and broken
-              }
-              lease.addMetadata(release.report().metadata(), setting.metadataKept());
-              return Optional.of(lease);
-            });
+    return changes.together(
+        known.names(),
+        now,
+        (lease, at, found) -> {
+          if (lease.isReleasedBy(id)) {
+            return Optional.of(lease); // this request came before
+          }
+          if (lease.belongsTo(id)) {
+            expiries.put(lease.name(), lease.expiry());
+          } else if (lease.isKnown()
+              && at.time() < expiries.getOrDefault(lease.name(), Long.MIN_VALUE)) {
+            // An earlier attempt was outbid by somebody that found it released: none other
+            // follows so soon. Written once more, since what that one granted may be gone.
+            return Optional.of(lease);
+          }
+          if (rules.release(release, known.full(), List.of(lease), at).isEmpty()) {
+            return Optional.empty(); // it was tentative, and broken
+          }
+          lease.addMetadata(release.report().metadata(), setting.metadataKept());
+          return Optional.of(lease);
+        });
   }
 
   @Override
@@ -456,8 +461,8 @@ public final class RegisterBackend implements LeaseBackend {
   }
 
   @Override
-  public Optional<LeaseRefusedException> deafness() {
-    return told.deafness();
+  public boolean hears() {
+    return told.hears();
   }
 
   @Override

@@ -96,8 +96,10 @@ public interface LeaseBackend {
    * Gives the leases of a grant back; one that is not known is not granted when it comes.
    *
    * @param latest asked before anything is given back (rule L13)
+   * @return of those that were given back; none if they were before
    */
-  void release(Operation.Release release, Moment now, Latest latest) throws LeaseRefusedException;
+  List<Witness> release(Operation.Release release, Moment now, Latest latest)
+      throws LeaseRefusedException;
 
   /** Whether the witnesses are of leases that this backend itself keeps, at another machine. */
   default boolean isShared(Operation.Resume request) {
@@ -175,9 +177,9 @@ public interface LeaseBackend {
   /** Begins to find out whether as many machines as it takes can be reached; does not wait. */
   default void probe() {}
 
-  /** Why listeners are told nothing at present of what others do; empty if they are. */
-  default Optional<LeaseRefusedException> deafness() {
-    return obstacle();
+  /** Whether listeners are told at present of all that is done. */
+  default boolean hears() {
+    return obstacle().isEmpty();
   }
 
   /**

@@ -1,6 +1,5 @@
 package dev.cinch.lease.http;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -103,21 +102,6 @@ final class AccessApiTest {
     }
   }
 
-  /** Of a server that reads its tokens again each second. */
-  @Test
-  void aWatchEndsWithTheRightToIt() throws Exception {
-    String ci = token("observe:ci/");
-    try (LeaseServer server = server(false)) {
-      URI watch = URI.create(server.uri() + "/v1/watch?prefix=ci/");
-      var request = HttpRequest.newBuilder(watch).header("Authorization", "Bearer " + ci).build();
-      try (var events = HTTP.send(request, HttpResponse.BodyHandlers.ofInputStream()).body()) {
-        assertTrue(events.read() >= 0);
-        assertTrue(file().remove(ci.split("_", -1)[1]));
-        assertTrue(new String(events.readAllBytes(), UTF_8).contains("synced"));
-      }
-    }
-  }
-
   @Test
   void detailsNeedTheRightToObserve() throws Exception {
     String ci = token("acquire:ci/");
@@ -146,9 +130,6 @@ final class AccessApiTest {
       assertThrows(LeaseUnavailableException.class, () -> builder.list("", Optional.empty(), 10));
       assertEquals(Optional.empty(), builder.show(new LeaseName("ci/none")));
       assertThrows(LeaseUnavailableException.class, () -> builder.show(new LeaseName("jobs/1")));
-      builder.watch(List.of(), List.of("ci/")).close();
-      assertThrows(
-          LeaseUnavailableException.class, () -> builder.watch(List.of(), List.of("jobs/")));
     }
   }
 
@@ -221,10 +202,10 @@ final class AccessApiTest {
       for (String path : List.of("/v1/time", "/v1/service", "/v1/shards", "/healthz", "/readyz")) {
         assertEquals(200, status(server, path), path);
       }
-      for (String path : List.of("/v1/leases", "/v1/leases/a", "/v1/watch", "/metrics")) {
+      for (String path : List.of("/v1/leases", "/v1/leases/a", "/v1/lately", "/metrics")) {
         assertEquals(403, status(server, path), path);
       }
-      for (String path : List.of("/v1/leases", "/metrics")) {
+      for (String path : List.of("/v1/leases", "/v1/lately", "/metrics")) {
         assertEquals(200, status(server, path, "Authorization", "Bearer " + screen), path);
         assertEquals(403, status(server, path, "Authorization", "Bearer x" + screen), path);
       }

@@ -110,7 +110,7 @@ final class CallersTest {
     assertEquals(sent.acquire, acquire(name, host, headers));
     assertEquals(sent.acquire == 200, isHeld(name));
     for (String path :
-        List.of("/v1/leases", "/v1/service", "/v1/watch", "/metrics", "/healthz", "/readyz")) {
+        List.of("/v1/leases", "/v1/service", "/v1/lately", "/metrics", "/healthz", "/readyz")) {
       for (String method : List.of("GET", "HEAD")) {
         try (var client = new RawClient(server.port())) {
           client.send(head(method, path, host, headers) + "\r\n");

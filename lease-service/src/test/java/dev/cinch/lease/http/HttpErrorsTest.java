@@ -324,11 +324,9 @@ final class HttpErrorsTest {
         assertEquals(get.headers().keySet(), head.headers().keySet(), path);
         assertEquals(get.headers().get("content-type"), head.headers().get("content-type"), path);
       }
-      client.send("HEAD /v1/watch HTTP/1.1\r\n" + HOST + "\r\n");
-      assertEquals("text/event-stream", client.headers().headers().get("content-type"));
       client.send("HEAD /v1/leases/x HTTP/1.1\r\n" + HOST + "\r\n");
       assertEquals(404, client.headers().status());
-      for (String path : List.of("/v1/leases/x", "/v1/watch", "/metrics", "/readyz")) {
+      for (String path : List.of("/v1/leases/x", "/v1/lately", "/metrics", "/readyz")) {
         RawClient.Response other =
             client.send("PUT " + path + " HTTP/1.1\r\n" + HOST + "\r\n").response();
         isError(other, 405, "METHOD");

@@ -40,7 +40,7 @@ final class LargeAnswersTest {
           () -> Health.of(rig.service.info()),
           null,
           new ServerMetrics(() -> 0),
-          new Trail(rig.service, () -> Health.starting(""), rig.service::info, () -> 0));
+          () -> 0);
 
   private static LogSet logs(int from, int count) {
     return LogSet.of(LongStream.range(from, from + count).mapToObj(i -> new Id(-1, i)).toList());

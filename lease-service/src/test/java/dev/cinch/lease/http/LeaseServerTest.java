@@ -324,7 +324,7 @@ final class LeaseServerTest {
             () -> Health.of(RIG.service.info()),
             null,
             new ServerMetrics(() -> 0),
-            new Trail(failing, () -> Health.starting(""), RIG.service::info, () -> 0));
+            () -> 0);
     Caller caller = Access.withoutTokens().caller(List.of(), null, Optional.empty());
     Answer answer = routes.answer("GET", "/v1/time", null, new byte[0], caller);
     assertEquals(500, answer.status());

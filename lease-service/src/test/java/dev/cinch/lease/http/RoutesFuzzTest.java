@@ -46,12 +46,7 @@ final class RoutesFuzzTest {
     var service = new Rig().service;
     var routes =
         new Routes(
-            service,
-            () -> INFO,
-            () -> Health.of(INFO),
-            null,
-            new ServerMetrics(() -> 0),
-            new Trail(service, () -> Health.of(INFO), () -> INFO, () -> 0));
+            service, () -> INFO, () -> Health.of(INFO), null, new ServerMetrics(() -> 0), () -> 0);
     String text = new String(data, StandardCharsets.ISO_8859_1);
     for (String request : text.split("\0", MOST_REQUESTS)) {
       int line = request.indexOf('\n');

@@ -2,16 +2,17 @@
 // Shows what a lease server says, and asks no other. What others have written is set as text, never as markup.
 
 const PAGE = 100; // leases
-const EVENTS = 200;
-const MORE_EVENTS = 1_000; // where most are left out
+const SEARCHED = 1_000; // leases of one answer, where most are left out
+const MOST_ANSWERS = 20; // that one look for those of a state takes
+const EVENTS = 1_000; // all that the server remembers
 const MOST_WAITING = 100;
-const EVERY_MS = 5_000; // all is asked for again
-const AFTER_CHANGE_MS = 1_000; // leases are, where the watch tells of changes
+const EVERY_MS = 2_000; // leases and events are asked for again
+const WHOLE_MS = 5_000; // and how the server is
 const PATIENCE_MS = 10_000;
-const SILENCE_MS = 40_000; // the watch has a comment every 15 s
 const LONGEST_PAUSE_MS = 30_000;
 const SHORT = 24; // characters that stay on one line
-const LONGEST_QUERY = 3_000; // the server reads lines of 4,096 bytes
+const LONG = 32; // of a holder; the whole is in a tooltip
+const KNOWN = 50; // answers that the server need not send again
 const TOKEN = "cinch.token";
 
 const $ = (id) => document.getElementById(id);
@@ -20,22 +21,41 @@ const query = (pairs) => pairs.map(([name, value]) => `${name}=${encodeURICompon
 
 let token = sessionStorage.getItem(TOKEN) ?? "";
 let ahead = 0; // the server's clock less this one's, ms
-let place = { prefix: "", after: "", lease: "" }; // what is shown, as the address has it
+let place = { prefix: "", state: "", after: "", lease: "" }; // what is shown, as the address has it
+let sort = { column: 0, down: false };
+let leases = []; // that are shown
 let pageBefore = new Map(); // by the name after which a page begins, where the one before it does
 let events = [];
 let self; // the number of the server's instance
 
 // --- Asking ---
 
+const known = new Map(); // by path, the last answer that has a tag, and the tag
+let heardAt = -Infinity;
+
 async function ask(path) {
+  const before = known.get(path);
   const response = await fetch(path, {
-    headers: token ? { Authorization: `Bearer ${token}` } : {},
+    headers: { ...(token ? { Authorization: `Bearer ${token}` } : {}), ...(before ? { "If-None-Match": before.tag } : {}) },
     cache: "no-store",
     signal: AbortSignal.timeout(PATIENCE_MS),
   });
+  heardAt = performance.now();
+  known.delete(path);
+  if (response.status === 304) {
+    known.set(path, before);
+    return before.body;
+  }
   const body = await response.json();
   if (!response.ok) {
     throw Object.assign(new Error(body.message), { status: response.status });
+  }
+  const tag = response.headers.get("ETag");
+  if (tag) {
+    known.set(path, { tag, body });
+    if (known.size > KNOWN) {
+      known.delete(known.keys().next().value);
+    }
   }
   return body;
 }
@@ -96,14 +116,14 @@ function part(name, text, kind) {
   return element;
 }
 
-/** Shows a cell: text, or { text, at, note, tag, lease, number }. What is shown already stays, and the focus in it. */
+/** Shows a cell: text, or { text, at, note, tag, lease, number, cut }. What is shown already stays, and the focus in it. */
 function show(td, cell) {
   const wanted = JSON.stringify(cell);
   if (td.shown === wanted) {
     return;
   }
   td.shown = wanted;
-  const { text, at, note, tag, lease, number } = typeof cell === "object" ? cell : { text: cell };
+  const { text, at, note, tag, lease, number, cut } = typeof cell === "object" ? cell : { text: cell };
   const main = part(lease ? "button" : at ? "time" : "span", text, lease ? "link" : tag && `tag ${tag}`);
   if (lease) {
     main.type = "button";
@@ -112,13 +132,19 @@ function show(td, cell) {
     main.dateTime = at;
   }
   main.classList.toggle("short", main.textContent.length <= SHORT);
+  if (cut && main.textContent.length > LONG) {
+    main.classList.add("cut");
+    main.title = main.textContent;
+  }
   td.className = number ? "number" : at ? "when" : "";
+  td.classList.toggle("empty", main.textContent === "" && !note); // takes no room where there is little
   td.replaceChildren(...(note ? [main, " ", part("span", note, "note")] : [main]));
 }
 
 /** Has a table show rows, each of a key and cells, the first of which names it. */
 function fill(id, rows) {
   const body = $(id);
+  const heads = [...(body.parentElement.tHead?.rows[0].cells ?? [])].map((th) => th.textContent);
   const keys = new Set(rows.map(([key]) => key));
   const there = new Map();
   for (const tr of [...body.rows]) {
@@ -133,6 +159,7 @@ function fill(id, rows) {
     cells.forEach((cell, c) => {
       if (!tr.cells[c]) {
         tr.append(Object.assign(document.createElement(c === 0 ? "th" : "td"), c === 0 ? { scope: "row" } : {}));
+        tr.cells[c].dataset.head = heads[c] ?? "";
       }
       show(tr.cells[c], cell);
     });
@@ -169,35 +196,51 @@ function waiting({ waiting = [], waitingCount = waiting.length }) {
   }
   const first = waiting.slice(0, 3).map((w) => w.holder);
   const more = waitingCount - first.length;
-  return { text: first.join(", ") + (more > 0 ? ` and ${count(more)} more` : ""), note: moment(waiting[0]?.since).note };
+  return { text: first.join(", ") + (more > 0 ? ` and ${count(more)} more` : ""), note: moment(waiting[0]?.since).note, cut: true };
+}
+
+/** By what a column is sorted; names are in order already. */
+const ORDERS = [(l) => l.witness.name, (l) => l.state, (l) => l.witness.holder, (l) => l.since, (l) => l.witness.expiry, (l) => l.waitingCount ?? 0];
+
+function fillLeases() {
+  const of = ORDERS[sort.column];
+  const direction = sort.down ? -1 : 1;
+  const rows = [...leases].sort((a, b) => direction * (of(a) < of(b) ? -1 : of(a) > of(b) ? 1 : 0));
+  fill("leases", rows.map((l) => {
+    const { name, holder, expiry } = l.witness;
+    return [name, { text: name, lease: name }, state(l), { text: holder, cut: true }, moment(l.since), l.state === "RELEASED" ? "" : moment(expiry), waiting(l)];
+  }));
+  document.querySelectorAll("[data-column]").forEach((button) => {
+    const isOurs = Number(button.dataset.column) === sort.column;
+    button.parentElement.ariaSort = isOurs ? (sort.down ? "descending" : "ascending") : "none";
+  });
 }
 
 async function showLeases() {
   const here = place;
   const found = [];
   let more = true;
-  for (let after = here.after; more && found.length <= PAGE; ) {
-    const limit = PAGE + 1 - found.length;
-    const { leases } = await ask(`v1/leases?${query([["detail", "true"], ["limit", limit], ["prefix", here.prefix], ["after", after]])}`);
-    found.push(...leases);
+  let after = here.after;
+  for (let answers = 0; more && found.length <= PAGE && answers < (here.state ? MOST_ANSWERS : Infinity); answers++) {
+    const limit = here.state ? SEARCHED : PAGE + 1 - found.length;
+    const page = (await ask(`v1/leases?${query([["detail", "true"], ["limit", limit], ["prefix", here.prefix], ["after", after]])}`)).leases;
+    found.push(...page.filter((l) => !here.state || l.state === here.state));
     // A page of about 1 MiB is short; any other short one is the last.
-    more = leases.length > 0 && (leases.length === limit || JSON.stringify(leases).length > 500_000);
-    after = leases.at(-1)?.witness.name;
+    more = page.length > 0 && (page.length === limit || JSON.stringify(page).length > 500_000);
+    after = page.at(-1)?.witness.name;
   }
   if (here !== place) {
     return;
   }
-  const leases = found.slice(0, PAGE);
-  const isLast = found.length <= PAGE;
-  fill("leases", leases.map((l) => {
-    const { name, expiry } = l.witness;
-    return [name, { text: name, lease: name }, state(l), l.witness.holder, moment(l.since), l.state === "RELEASED" ? "" : moment(expiry), waiting(l)];
-  }));
-  say("shown", leases.length === 0 ? "none" : `${leases.length} shown${here.after ? `, after ${plain(here.after)}` : ""}${isLast ? "" : ", more follow"}`);
+  const rest = found.length > PAGE;
+  leases = found.slice(0, PAGE);
+  const isLast = !rest && !more;
+  fillLeases();
+  const from = here.after ? `, after ${plain(here.after)}` : "";
+  say("shown", (leases.length === 0 ? "none" : `${leases.length} shown`) + from + (isLast ? "" : rest ? ", more follow" : `, looked up to ${plain(after)}`));
   $("back").disabled = !here.after;
   $("next").disabled = isLast;
-  $("next").last = leases.at(-1)?.witness.name;
-  follow(leases.map((l) => l.witness.name), !here.after, isLast);
+  $("next").last = rest ? leases.at(-1).witness.name : after;
 }
 
 async function showDetails() {
@@ -206,7 +249,6 @@ async function showDetails() {
     return;
   }
   const lease = await askIfAny(`v1/leases/${encodeURIComponent(name)}?detail=true`);
-  const past = await askIfAny(`v1/history?${query([["name", name], ["limit", PAGE]])}`);
   if (name !== place.lease) {
     return;
   }
@@ -230,7 +272,7 @@ async function showDetails() {
   const queue = (lease?.waiting ?? []).slice(0, MOST_WAITING).map((w, i) => [i, count(i + 1), w.holder, moment(w.since)]);
   const rest = (lease?.waitingCount ?? 0) - queue.length;
   fill("waiting", queue.length === 0 ? [["none", "nobody"]] : rest > 0 ? [...queue, ["rest", "", `and ${count(rest)} more`, ""]] : queue);
-  const rows = eventRows(past?.events ?? []).map(([key, , ...cells]) => [key, ...cells]);
+  const rows = eventRows(events.filter((e) => e.name === name).slice(0, PAGE)).map(([key, , ...cells]) => [key, ...cells]);
   fill("history", rows.length === 0 ? [["none", "nothing is remembered"]] : rows);
 }
 
@@ -242,13 +284,15 @@ function eventRows(events) {
     const same = [e.at, e.event, e.name, e.correlation].join(" ");
     seen.set(same, (seen.get(same) ?? 0) + 1);
     const by = { text: e.by ?? "", note: e.from ? String(e.from) : "" };
-    return [`${same} ${seen.get(same)}`, { text: e.name ?? "", lease: e.name }, tagged(e.event), e.holder ?? "", moment(e.at), by, e.reason ?? ""];
+    return [`${same} ${seen.get(same)}`, { text: e.name ?? "", lease: e.name }, tagged(e.event), { text: e.holder ?? "", cut: true }, moment(e.at), by, e.reason ?? ""];
   });
 }
 
 async function showEvents() {
-  const answer = await askIfAny(`v1/history?limit=${$("bad").checked ? MORE_EVENTS : EVENTS}`);
+  const answer = await askIfAny(`v1/lately?limit=${EVENTS}`);
   events = answer?.events ?? [];
+  $("totals").hidden = answer?.lost === undefined;
+  fill("sums", answer?.lost === undefined ? [] : [["sums", ...(answer.held === undefined ? [""] : [count(answer.held)]), count(answer.waiting), count(answer.lost)]]);
   $("events").hidden = !answer;
   const some = events.filter((e) => (e.name ?? "").startsWith(place.prefix) && (!$("bad").checked || BAD.includes(e.event)));
   fill("lately", eventRows(some.slice(0, PAGE)));
@@ -360,16 +404,24 @@ function displayCell(cell) {
 
 // --- Again and again ---
 
-const standing = { why: "", lost: "", live: false };
+const standing = { why: "", lost: "" };
 
 function stand() {
-  const [text, kind] = standing.lost ? [standing.lost, "bad"] : standing.why ? ["grants nothing now", "warn"] : [standing.live ? "grants, live" : "grants", "good"];
+  const [text, kind] = standing.lost ? [standing.lost, "bad"] : standing.why ? ["grants nothing now", "warn"] : ["grants", "good"];
   say("state", text);
   $("state").className = `tag ${kind}`;
   document.body.classList.toggle("stale", Boolean(standing.lost));
 }
 
-const rounds = { timer: 0, at: Infinity, busy: false, missed: false, failures: 0, wholeAt: -Infinity, endedAt: 0 };
+/** When the server answered last: what is shown is no newer. */
+function tellHeard() {
+  const ago = performance.now() - heardAt;
+  $("heard").textContent = ago === Infinity ? "" : `heard ${ago < 1_000 ? "just now" : `${span(ago)} ago`}`;
+}
+
+setInterval(tellHeard, 1_000);
+
+const rounds = { timer: 0, at: Infinity, busy: false, missed: false, failures: 0, wholeAt: -Infinity };
 
 /** Has all be shown anew after a while, unless it is to be sooner. */
 function again(ms) {
@@ -387,13 +439,6 @@ function atOnce() {
   again(0);
 }
 
-/** The watch has told of something. A server that fails is asked when its pause is over. */
-function changed() {
-  if (rounds.failures === 0) {
-    again(Math.max(50, rounds.endedAt + AFTER_CHANGE_MS - performance.now()));
-  }
-}
-
 async function round() {
   rounds.at = Infinity;
   if (rounds.busy) {
@@ -403,17 +448,19 @@ async function round() {
   rounds.busy = true;
   rounds.missed = false;
   const here = place;
-  const whole = performance.now() - rounds.wholeAt >= EVERY_MS;
+  const whole = performance.now() - rounds.wholeAt >= WHOLE_MS;
   rounds.wholeAt = whole ? performance.now() : rounds.wholeAt;
-  const outcomes = await Promise.allSettled([showLeases(), showDetails(), ...(whole || !$("bad").checked ? [showEvents()] : []), ...(whole ? [showServer()] : [])]);
+  const outcomes = await Promise.allSettled([showLeases(), showEvents().then(showDetails), ...(whole ? [showServer()] : [])]);
   const failure = outcomes.find((o) => o.status === "rejected")?.reason;
   rounds.busy = false;
-  rounds.endedAt = performance.now();
   rounds.failures = failure ? rounds.failures + 1 : 0;
-  refused(failure?.status === 403 ? failure.message : "");
-  standing.lost = !failure ? "" : failure.status === 403 ? "needs a token" : failure.status ? failure.message : "does not answer";
+  const isStranger = failure?.status === 403;
+  refused(isStranger ? failure.message : "");
+  $("controls").disabled = isStranger || (failure && $("controls").disabled); // until the first answer
+  standing.lost = !failure ? "" : isStranger ? "needs a token" : failure.status ? failure.message : "does not answer";
   stand();
-  again(here !== place ? 0 : failure ? pause(rounds.failures) : rounds.missed ? AFTER_CHANGE_MS : EVERY_MS);
+  tellHeard();
+  again(here !== place || rounds.missed ? 0 : failure ? pause(rounds.failures) : EVERY_MS);
 }
 
 function refused(message) {
@@ -422,110 +469,6 @@ function refused(message) {
   say("refusal", plain(message));
   if (begins && document.activeElement === document.body) {
     $("token").focus();
-  }
-}
-
-// --- The watch: it says that something changed, and a listing says what is so ---
-
-const watching = { wanted: [], of: null, since: "", stop: null, failures: 0, timer: 0 };
-
-/**
- * What a watch names so that it tells of these names, and of few others: it begins with all that is held. No other
- * page's name begins as a name here does, one letter further than what that shares with the first or the last one.
- */
-function targets(names, isFirst, isLast) {
-  if (isFirst && isLast) {
-    return [["prefix", place.prefix]];
-  }
-  const shared = (a, b) => {
-    let i = 0;
-    while (i < a.length && a[i] === b[i]) {
-      i++;
-    }
-    return i;
-  };
-  const found = new Map();
-  for (const name of names) {
-    const same = Math.max(isFirst ? 0 : shared(name, names[0]), isLast ? 0 : shared(name, names.at(-1)));
-    const pair = same < name.length ? ["prefix", name.slice(0, same + 1)] : ["name", name];
-    found.set(pair.join(" "), pair);
-  }
-  const some = [...found.values()];
-  while (query(some).length > LONGEST_QUERY) {
-    some.pop(); // those are seen every few seconds all the same
-  }
-  return some;
-}
-
-/** Watches what is shown, unless that is watched already. */
-function follow(names, isFirst, isLast) {
-  const has = (name) => watching.wanted.some(([kind, value]) => (kind === "name" ? name === value : name.startsWith(value)));
-  if (watching.of === place && names.every(has)) {
-    return;
-  }
-  Object.assign(watching, { of: place, wanted: targets(names, isFirst, isLast), since: "", failures: 0 });
-  unwatch();
-  watch();
-}
-
-function unwatch() {
-  clearTimeout(watching.timer);
-  watching.stop?.abort();
-  watching.stop = null;
-  standing.live = false;
-}
-
-async function watch() {
-  if (document.hidden || watching.stop || watching.wanted.length === 0) {
-    return;
-  }
-  const stop = new AbortController();
-  watching.stop = stop;
-  let silence;
-  const heard = () => {
-    clearTimeout(silence);
-    silence = setTimeout(() => stop.abort(), SILENCE_MS);
-  };
-  try {
-    heard();
-    const wanted = watching.since ? [...watching.wanted, ["since", watching.since]] : watching.wanted;
-    const response = await fetch(`v1/watch?${query(wanted)}`, {
-      headers: token ? { Authorization: `Bearer ${token}` } : {},
-      cache: "no-store",
-      signal: stop.signal,
-    });
-    const reader = response.ok ? response.body.pipeThrough(new TextDecoderStream()).getReader() : null;
-    for (let rest = "", some = await reader?.read(); some && !some.done; some = await reader.read()) {
-      heard();
-      const events = (rest + some.value).split("\n\n");
-      rest = events.pop();
-      events.forEach(told);
-    }
-  } catch (e) {
-    if (!stop.signal.aborted && !(e instanceof TypeError)) {
-      throw e;
-    }
-  } finally {
-    clearTimeout(silence);
-    if (watching.stop === stop) { // nobody else has ended it
-      unwatch();
-      stand();
-      watching.timer = setTimeout(watch, pause(++watching.failures));
-    }
-  }
-}
-
-function told(event) {
-  const field = (name) => new RegExp(`^${name}: (.*)$`, "m").exec(event)?.[1];
-  const kind = field("event");
-  watching.since = field("id") ?? watching.since;
-  if (kind === "synced") {
-    watching.failures = 0;
-    standing.live = true;
-    stand();
-  }
-  if (kind && kind !== "held") {
-    changed();
   }
 }
 
@@ -553,13 +496,11 @@ function arrive() {
     }
   };
   const before = place;
-  place = { prefix: value("prefix"), after: value("after"), lease: value("lease") };
-  if (place.prefix !== before.prefix) {
+  place = { prefix: value("prefix"), state: value("state"), after: value("after"), lease: value("lease") };
+  if (place.prefix !== before.prefix || place.state !== before.state) {
     pageBefore = new Map();
   }
-  if (place.prefix === before.prefix && place.after === before.after && watching.of === before) {
-    watching.of = place; // only the details are others
-  }
+  $("only").value = place.state;
   if ($("prefix").value !== place.prefix) {
     $("prefix").value = place.prefix;
   }
@@ -591,6 +532,13 @@ $("next").addEventListener("click", () => {
   go({ after });
 });
 $("back").addEventListener("click", () => go({ after: pageBefore.get(place.after) ?? "" }));
+$("only").addEventListener("change", () => go({ state: $("only").value, after: "" }));
+document.querySelectorAll("[data-column]").forEach((button) =>
+  button.addEventListener("click", () => {
+    const column = Number(button.dataset.column);
+    sort = { column, down: column === sort.column && !sort.down };
+    fillLeases();
+  }));
 $("details").addEventListener("close", () => place.lease && go({ lease: "" }));
 $("bad").addEventListener("change", atOnce);
 $("ask").addEventListener("submit", (e) => {
@@ -600,12 +548,10 @@ $("ask").addEventListener("submit", (e) => {
 $("forget").addEventListener("click", () => use(""));
 window.addEventListener("hashchange", arrive);
 document.addEventListener("visibilitychange", () => {
-  if (document.hidden) { // a tab that nobody looks at asks for nothing, and keeps no connection
+  if (document.hidden) { // a tab that nobody looks at asks for nothing
     clearTimeout(rounds.timer);
     rounds.at = Infinity;
-    unwatch();
   } else {
-    watch();
     atOnce();
   }
 });
@@ -618,10 +564,9 @@ function use(given) {
     sessionStorage.setItem(TOKEN, token);
   } else {
     sessionStorage.removeItem(TOKEN);
-    ["leases", "lately", "logs", "facts", "waiting", "history"].forEach((id) => fill(id, []));
+    ["leases", "lately", "logs", "facts", "waiting", "history", "sums"].forEach((id) => fill(id, []));
   }
-  unwatch();
-  watching.of = null;
+  known.clear();
   rounds.failures = 0;
   atOnce();
 }
