@@ -65,15 +65,6 @@ final class Statements {
         keys, store.identity().id(), instance, text(directory, text), signature);
   }
 
-  /** Whether a number is one of a cell, whose nodes have it together. */
-  boolean isCell(long instance) throws IOException {
-    if (keys.cell(instance).isEmpty() && !renewed) {
-      renewed = true;
-      keys = counting.now();
-    }
-    return keys.cell(instance).isPresent();
-  }
-
   TrustedKeys keys() throws IOException {
     keys = counting.now();
     return keys;

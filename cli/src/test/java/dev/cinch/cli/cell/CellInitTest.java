@@ -61,32 +61,6 @@ class CellInitTest {
     return Cinch.on(store).run(words.toArray(String[]::new));
   }
 
-  @Test
-  void theKeyIsChangedAndPassesAreMadeOfIt() throws Exception {
-    init(NODES).ended(0);
-    String first = Files.readString(key);
-    Cinch cinch = new Cinch();
-    String cell = file.toString();
-    assertTrue(cinch.run("cell", "key", "turn", cell).ended(3).err().contains("add one first"));
-    cinch.run("cell", "key", "add", cell).ended(0);
-    assertEquals(first, Files.readString(key).lines().findFirst().orElseThrow() + "\n");
-    cinch.run("cell", "key", "turn", cell).ended(0);
-    cinch.run("cell", "key", "drop", cell).ended(0);
-    assertEquals(1, Files.readString(key).lines().count());
-    assertFalse(Files.readString(key).equals(first));
-    assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(key)));
-    String out = temp.resolve("ci.key").toString();
-    String[] pass = {
-      "cell", "pass", cell, "--name=ci", "--right=acquire:ci/", "--for=1h", "--out=" + out
-    };
-    cinch.run(pass).ended(0);
-    assertTrue(cinch.run(pass).ended(3).err().contains("is there already"));
-    pass[4] = "--right=revoke:ci/";
-    assertTrue(cinch.run(pass).ended(2).err().contains("has the right acquire, and no other"));
-    Files.copy(Path.of(out), key, StandardCopyOption.REPLACE_EXISTING);
-    assertTrue(cinch.run("cell", "key", "add", cell).ended(4).err().contains("is a pass"));
-  }
-
   private List<String> instances() throws IOException {
     try (var names = Files.list(store.resolve("service/instances"))) {
       // A number's signed name, and beside it where its server listens.

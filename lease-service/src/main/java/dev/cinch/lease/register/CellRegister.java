@@ -54,6 +54,9 @@ public final class CellRegister implements StateRegister {
 
   private static final long RETRY_AFTER = 200_000_000L;
 
+  /** A name: whether nodes answer for it does not hang on which. */
+  private static final Bytes ANY = Bytes.of("0");
+
   /** So many names of a list are asked for at once: the answers fit the buffers of sockets. */
   private static final int ASKED_AT_ONCE = 64;
 
@@ -313,7 +316,7 @@ public final class CellRegister implements StateRegister {
 
   @Override
   public CompletableFuture<?> reach() {
-    return node.query(node.key().get().askable(), TURN_NANOS)
+    return node.query(ANY, TURN_NANOS)
         .thenApply(
             memory ->
                 memory.orElseThrow(
@@ -343,7 +346,6 @@ public final class CellRegister implements StateRegister {
 
   @Override
   public void sweep() {
-    node.key().reload();
     if (signer != null) {
       signer.sweep();
     }

@@ -407,19 +407,6 @@ public final class RegisterBackend implements LeaseBackend {
     return grants.get(id).isPresent() || grants.wasReleased(id);
   }
 
-  /**
-   * Takes note of a full grant that another machine has met, or another process of its holder; who
-   * has its leases is looked up in the register, whenever one is asked for.
-   *
-   * @param names of all its leases
-   * @param now signed time
-   */
-  public void share(Id id, List<LeaseName> names, long now) {
-    if (grants.get(id).isEmpty()) {
-      grants.put(id, names.stream().sorted().toList(), true, now);
-    }
-  }
-
   @Override
   public Optional<LeaseInfo> show(LeaseName name, Moment now) throws LeaseRefusedException {
     StateRegister.Found found = LeaseChanges.answer(register.look(name), name.value());

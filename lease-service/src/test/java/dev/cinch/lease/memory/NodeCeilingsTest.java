@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.direct.NodeCeilings;
+import dev.cinch.lease.register.NodeCeilings;
 import dev.cinch.lease.time.ManualTime;
 import java.util.ArrayDeque;
 import org.junit.jupiter.api.BeforeEach;

@@ -59,39 +59,6 @@ public enum Backends {
       return SignedCell.FLEASE.backends();
     }
   },
-  /** Proposed by clients; of those together, one is a server on a node. */
-  PAXOSLEASE_DIRECT {
-    @Override
-    public Rig rig() {
-      return SignedCell.PAXOSLEASE.clientsRig();
-    }
-
-    @Override
-    public List<LeaseBackend.Factory> together() {
-      return SignedCell.PAXOSLEASE.clientsBackends();
-    }
-
-    @Override
-    public boolean isTold() {
-      return false;
-    }
-  },
-  FLEASE_DIRECT {
-    @Override
-    public Rig rig() {
-      return SignedCell.FLEASE.clientsRig();
-    }
-
-    @Override
-    public List<LeaseBackend.Factory> together() {
-      return SignedCell.FLEASE.clientsBackends();
-    }
-
-    @Override
-    public boolean isTold() {
-      return false;
-    }
-  },
   /** Registers of another module, whose tests these are too. */
   OTHERS {
     @Override
@@ -132,11 +99,6 @@ public enum Backends {
 
   /** A service that has no leases yet. */
   public abstract Rig rig();
-
-  /** Whether each of those together is told of what others do. */
-  public boolean isTold() {
-    return true;
-  }
 
   /** What several servers have that keep the same leases, none yet. */
   public List<LeaseBackend.Factory> together() {

@@ -5,7 +5,6 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import dev.cinch.lease.cell.Algorithm;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.net.CellNode;
-import dev.cinch.lease.cell.net.LoopbackCell;
 import dev.cinch.lease.cell.net.Notary;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.table.LeaseBackend;
@@ -14,8 +13,6 @@ import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.Cells;
 import dev.cinch.lease.witness.NodeSigner;
 import dev.cinch.lease.witness.SigningKey;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -36,20 +33,10 @@ final class SignedCell {
 
   private final List<CellNode> nodes;
 
-  /** Which propose beside the nodes. */
-  private final List<CellNode> clients = new ArrayList<>();
-
   private final AtomicInteger rigs = new AtomicInteger();
 
   private SignedCell(Algorithm algorithm) {
-    LoopbackCell cell = RunningCell.start(algorithm);
-    nodes = cell.nodes;
-    try {
-      clients.add(cell.client());
-      clients.add(cell.client());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    nodes = RunningCell.start(algorithm).nodes;
     for (int id : IDS) {
       nodes.get(id - 1).notary(new PrefixedNotary(Cells.node(id)));
     }
@@ -89,37 +76,19 @@ final class SignedCell {
 
   /** A service whose changes go to each node in turn. */
   Rig rig() {
-    return rig(nodes);
-  }
-
-  /** A service whose changes go to each client in turn. */
-  Rig clientsRig() {
-    return rig(clients);
-  }
-
-  private Rig rig(List<CellNode> members) {
     var signer = new CellSigner(ALONE, IDS);
-    var inTurn = new InTurn(members.stream().map(member -> register(member, signer)).toList());
+    var inTurn = new InTurn(nodes.stream().map(node -> register(node, signer)).toList());
     String prefix = "a" + rigs.incrementAndGet() + "/";
     return new Rig(backend(new Prefixed(inTurn, prefix), signer, ALONE));
   }
 
   /** What servers have that keep the same leases, each on one node. */
   List<LeaseBackend.Factory> backends() {
-    return backends(nodes);
-  }
-
-  /** Likewise: a client, a server on a node, and another client. */
-  List<LeaseBackend.Factory> clientsBackends() {
-    return backends(List.of(clients.get(0), nodes.get(0), clients.get(1)));
-  }
-
-  private List<LeaseBackend.Factory> backends(List<CellNode> members) {
     String prefix = "t" + rigs.incrementAndGet() + "/";
     var made = new ArrayList<LeaseBackend.Factory>();
-    for (CellNode member : members) {
+    for (CellNode node : nodes) {
       var signer = new CellSigner(TOGETHER, IDS);
-      made.add(backend(new Prefixed(register(member, signer), prefix), signer, TOGETHER));
+      made.add(backend(new Prefixed(register(node, signer), prefix), signer, TOGETHER));
     }
     return made;
   }

@@ -2,7 +2,6 @@ package dev.cinch.lease.cell.net;
 
 import dev.cinch.lease.cell.Acceptor;
 import dev.cinch.lease.cell.Algorithm;
-import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Ballot.Ballots;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Cell;
@@ -54,7 +53,6 @@ final class CellLoop {
   private final Algorithm algorithm;
   private final CellSettings settings;
   private final LongSupplier clock;
-  private final LongSupplier times;
   private final Link link;
   private final Request.Waiting requests;
 
@@ -94,14 +92,11 @@ final class CellLoop {
   private final Datagrams.Receiver receiver = this::receive;
   private long messagesWithin;
 
-  /** Messages of clients whose clocks are off. */
-  private long untimely;
-
   private long sweepAt;
   private long faults;
 
   /**
-   * @param self id of the node; below 0 for a client, which proposes, and accepts nothing
+   * @param self id of the node
    * @param first whether the cell is new
    */
   CellLoop(
@@ -110,7 +105,6 @@ final class CellLoop {
     this.algorithm = parts.algorithm();
     this.settings = parts.settings();
     this.clock = parts.clock();
-    this.times = parts.times();
     this.link = parts.link();
     this.requests = requests;
     List<Integer> nodes = parts.nodes();
@@ -123,8 +117,7 @@ final class CellLoop {
     this.questions = new Questions(parts, cell.majority(), attempts, out);
     this.signing = new Signing(acceptor, out, attempts, nodes, settings, this::later);
     this.datagrams =
-        new Datagrams(
-            self, boot, others, parts.key(), settings.datagramBytes(), link, clock, times);
+        new Datagrams(self, boot, others, parts.key(), settings.datagramBytes(), link, clock);
   }
 
   /** Does what is to be done now; returns whether that was anything. */
@@ -215,9 +208,7 @@ final class CellLoop {
   }
 
   private void receive(int from, Message message, long now) {
-    if (from < 0) {
-      asked(from, message, now);
-    } else if (message instanceof Message.Promise
+    if (message instanceof Message.Promise
         || message instanceof Message.Accepted
         || message instanceof Message.Reject) {
       holdings.receive(from, message, now);
@@ -231,43 +222,9 @@ final class CellLoop {
       signing.asked(from, sign, now);
     } else if (message instanceof Message.Signed signed) {
       signing.answered(from, signed);
-    } else if (self >= 0) {
+    } else {
       accept(from, message, now);
     }
-  }
-
-  /** A client asks; it accepts nothing, and so has nothing to answer. */
-  private void asked(int client, Message message, long now) {
-    if (message instanceof Message.Sign sign) {
-      signing.asked(client, sign, now);
-    } else if (isTimely(message)) {
-      accept(client, message, now);
-    }
-  }
-
-  /**
-   * Whether the ballot of a client's attempt is near enough to the time. Ballots say which value
-   * was the later also where acceptors forgot, and they are silent for the longest lease: so clocks
-   * have to be less than that apart. A node's clock is compared with the store's all the time; a
-   * client's may have been set since.
-   */
-  private boolean isTimely(Message message) {
-    Ballot ballot =
-        message instanceof Message.Prepare prepare
-            ? prepare.ballot()
-            : message instanceof Message.Accept accept ? accept.ballot() : null;
-    if (ballot == null) {
-      return true;
-    }
-    long ahead = ballot.counter() - times.getAsLong();
-    boolean near = Math.abs(ahead) <= algorithm.longest() / 4;
-    if (!near && untimely++ == 0) {
-      LOG.warn(
-          "a client's clock is {} ms ahead of this node's: it gets no leases; of others that are"
-              + " too far off nothing is told",
-          ahead / 1_000_000);
-    }
-    return near;
   }
 
   /** May be called on any thread. */
@@ -410,10 +367,7 @@ final class CellLoop {
     boolean all = known.size() <= most;
     List<Bytes> found = all ? known : known.subList(0, most);
     int room =
-        settings.datagramBytes()
-            - Datagrams.HEADER
-            - Seals.BYTES
-            - MessageCodec.NAMED_WITHOUT_NAMES;
+        settings.datagramBytes() - Datagrams.HEADER - Seal.BYTES - MessageCodec.NAMED_WITHOUT_NAMES;
     ByteBuffer part = ByteBuffer.allocate(room);
     int told = 0;
     int inPart = 0;
@@ -445,7 +399,7 @@ final class CellLoop {
     var peers = new ArrayList<CellStatus.Peer>();
     long askedAt = questions.askedAt();
     int answering = now < acceptor.quarantinedUntil() ? 0 : 1;
-    for (Clients.Peer peer : datagrams.peers()) {
+    for (Peer peer : datagrams.peers()) {
       answering += peer.answeredAt >= 0 && now - peer.answeredAt <= MOMENT_NANOS ? 1 : 0;
       peers.add(new CellStatus.Peer(peer.id, peer.heardAt, peer.boot, peer.ahead));
     }

@@ -49,7 +49,7 @@ final class HandoverTest {
               true,
               new CellSettings.CellParts(
                   IDS,
-                  CellKey.Live.of(CellKey.of(new byte[CellKey.BYTES])),
+                  new CellKey(new byte[CellKey.BYTES]),
                   new PaxosLease(60 * SECOND, 500, SECOND),
                   CellSettings.DEFAULT,
                   links.get(id - 1),

@@ -1,4 +1,4 @@
-package dev.cinch.lease.direct;
+package dev.cinch.lease.register;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseRefusedException;
