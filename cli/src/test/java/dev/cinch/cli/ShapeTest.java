@@ -114,12 +114,12 @@ class ShapeTest {
     command("cat", store, 127, 75);
 
     AcquireRoute.Passed passed = AcquireRoute.run(temp, store);
-    row("types of the client that an acquire passes", 45, 30, ours(passed.client()));
+    row("types of the client that an acquire passes", 44, 30, ours(passed.client()));
     row("  and of the server", 78, 45, ours(passed.server()));
     row("files that name Operation.Acquire", 23, 12, files("Operation[.]Acquire", ""));
     row("what remembers who holds a lease, but the table", 4, 1, shadows());
 
-    row("lines of leases.md", 551, 320, Files.readAllLines(ROOT.resolve("docs/leases.md")));
+    row("lines of leases.md", 528, 320, Files.readAllLines(ROOT.resolve("docs/leases.md")));
     row("lines of protocol.md", 220, 220, Files.readAllLines(ROOT.resolve("docs/protocol.md")));
     row("packages of bagstore", 13, 12, packages());
     row("packages on a circle", 0, 0, circles());

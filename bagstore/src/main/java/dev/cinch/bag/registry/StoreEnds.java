@@ -176,7 +176,7 @@ public final class StoreEnds {
     boolean counts =
         text.endsWith("\n")
             && said.indexOf("\n" + line(end), first) >= 0
-            && statements.counts(store.layout().ends(), maker, said, signature);
+            && statements.counts(store.layout().ends(), said, signature);
     return counts ? Optional.of(maker) : Optional.empty();
   }
 

@@ -16,8 +16,6 @@ import dev.cinch.lease.cell.Flease;
 import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.time.SystemTime;
-import dev.cinch.lease.witness.CellKeys;
-import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.StoreStatement;
 import java.io.IOException;
@@ -83,7 +81,7 @@ class CellInitTest {
     assertEquals("", ran.err());
     CellFile cell = CellFile.read(file);
     assertEquals(1, cell.instance());
-    trusts(2, 1);
+    trusts(2);
     String id = Files.readString(file).replaceAll("(?s).*\"store\" : \"(.*?)\".*", "$1");
     assertEquals(Optional.of(id), cell.store().map(Object::toString));
     assertEquals(new PaxosLease(60_000_000_000L, 500, 182_400_000_000L), cell.algorithm());
@@ -105,18 +103,16 @@ class CellInitTest {
         line);
   }
 
-  /** A key of the store is that of an instance's nodes, whose files are for their owner alone. */
-  private void trusts(int number, long instance) throws IOException {
-    Path trusted = store.resolve("keys/000000000" + number);
-    KeyFile there = KeyFile.decode(Files.readAllBytes(trusted), Name.of(trusted));
-    var nodes = new ArrayList<PublicKey>();
+  /** Keys of the store from a number on are those of the nodes, whose files are their owner's. */
+  private void trusts(int number) throws IOException {
     for (int id = 1; id <= 3; id++) {
       Path own = temp.resolve("cell-node-" + id + ".key");
       assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(own)));
-      nodes.add(SigningKey.load(own).publicKey());
+      Path trusted = store.resolve("keys/000000000" + (number + id - 1));
+      KeyFile there = KeyFile.decode(Files.readAllBytes(trusted), Name.of(trusted));
+      assertEquals(SigningKey.load(own).publicKey(), there.key());
+      assertEquals(1, there.endorsement().signedBy());
     }
-    assertEquals(Optional.of(new CellKeys(instance, nodes)), there.key().cell());
-    assertEquals(1, there.endorsement().signedBy());
   }
 
   @Test
@@ -170,7 +166,7 @@ class CellInitTest {
       Files.delete(own);
     }
     init(NODES).ended(0); // no server of the first cell answers
-    trusts(3, 2);
+    trusts(5);
     assertFalse(java.util.Arrays.equals(before, Files.readAllBytes(file)));
     assertEquals(2, CellFile.read(file).instance());
   }

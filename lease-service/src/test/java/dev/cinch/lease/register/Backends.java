@@ -36,29 +36,6 @@ public enum Backends {
       return RunningCell.FLEASE.backends();
     }
   },
-  /** Whose nodes sign what they accept, as they do for a store. */
-  PAXOSLEASE_SIGNED {
-    @Override
-    public Rig rig() {
-      return SignedCell.PAXOSLEASE.rig();
-    }
-
-    @Override
-    public List<LeaseBackend.Factory> together() {
-      return SignedCell.PAXOSLEASE.backends();
-    }
-  },
-  FLEASE_SIGNED {
-    @Override
-    public Rig rig() {
-      return SignedCell.FLEASE.rig();
-    }
-
-    @Override
-    public List<LeaseBackend.Factory> together() {
-      return SignedCell.FLEASE.backends();
-    }
-  },
   /** Registers of another module, whose tests these are too. */
   OTHERS {
     @Override

@@ -71,7 +71,6 @@ final class CellLoop {
   private final Timers attempts = new Timers();
 
   private final Outbox out = this::send;
-  private final Signing signing;
   private final Outbox fromAcceptor = this::answer;
 
   /** Whether the acceptor has just accepted a value. */
@@ -115,7 +114,6 @@ final class CellLoop {
     List<Integer> others = nodes.stream().filter(node -> node != self).toList();
     this.holdings = new HeldNames(parts, cell, ballots, attempts, out);
     this.questions = new Questions(parts, cell.majority(), attempts, out);
-    this.signing = new Signing(acceptor, out, attempts, nodes, settings, this::later);
     this.datagrams =
         new Datagrams(self, boot, others, parts.key(), settings.datagramBytes(), link, clock);
   }
@@ -124,7 +122,7 @@ final class CellLoop {
   boolean turn() {
     int taken = take();
     int done = drainWithin() + due() + begin();
-    done += drainWithin() + sign() + drainWithin();
+    done += drainWithin();
     datagrams.flush();
     return taken + done > 0;
   }
@@ -132,15 +130,6 @@ final class CellLoop {
   /** Whether a request waits that can begin now. */
   boolean canBegin() {
     return requests.canBegin(holdings.underWay());
-  }
-
-  private int sign() {
-    try {
-      return signing.flush();
-    } catch (RuntimeException e) {
-      failed(e);
-      return 1;
-    }
   }
 
   /** Waits until there may be something to do. */
@@ -218,19 +207,8 @@ final class CellLoop {
       names(from, names, now);
     } else if (message instanceof Message.Named named) {
       questions.named(from, named, now);
-    } else if (message instanceof Message.Sign sign) {
-      signing.asked(from, sign, now);
-    } else if (message instanceof Message.Signed signed) {
-      signing.answered(from, signed);
     } else {
       accept(from, message, now);
-    }
-  }
-
-  /** May be called on any thread. */
-  private void later(Request.Again request) {
-    if (requests.add(request)) {
-      link.wakeUp();
     }
   }
 
@@ -280,11 +258,6 @@ final class CellLoop {
   }
 
   /** May be called on any thread. */
-  void notary(Notary notary) {
-    signing.notary(notary);
-  }
-
-  /** May be called on any thread. */
   void listen(BiConsumer<Bytes, Bytes> listener) {
     listeners.add(listener);
   }
@@ -316,8 +289,6 @@ final class CellLoop {
   private void wake(Timers.Timer timer, long now) {
     if (timer instanceof Questions.Question<?> question) {
       questions.wake(question, now);
-    } else if (timer instanceof Signing.Gathering gathering) {
-      signing.wake(gathering, now);
     } else if (timer instanceof HeldNames.Pursuit pursuit) {
       holdings.wake(pursuit, now);
     }
@@ -349,10 +320,6 @@ final class CellLoop {
       release.result().complete(holdings.release(release, now));
     } else if (request instanceof Questions.Question<?> question) {
       questions.begin(question, now);
-    } else if (request instanceof Signing.Gathering gathering) {
-      signing.begin(gathering, holdings.holders(gathering.name), now);
-    } else if (request instanceof Request.Again again) {
-      signing.asked(again.from(), again.sign(), now);
     } else if (request instanceof Request.Status status) {
       status.result().complete(status(now));
     }
@@ -427,7 +394,6 @@ final class CellLoop {
   void close() {
     long now = clock.getAsLong();
     holdings.giveUp(now);
-    signing.close();
     questions.close();
     releaseRest(now); // of callers too that have just heard of the end
     datagrams.flush();

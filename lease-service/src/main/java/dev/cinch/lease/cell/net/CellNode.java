@@ -335,28 +335,6 @@ public final class CellNode implements AutoCloseable {
     loop.onLoss(lost);
   }
 
-  /** Has somebody sign for this node what its acceptor accepts. Without, it signs nothing. */
-  public void notary(Notary notary) {
-    loop.notary(notary);
-  }
-
-  /**
-   * Asks acceptors to sign the value that they accepted. Those that have accepted another one since
-   * do not, so the lease is to be held meanwhile.
-   *
-   * @param ballot of this node, with which the value was agreed on
-   * @param to takes what they sign; called on the node's thread: quick, and without waiting
-   * @return whether that was enough in time; false also if too much waits, or the node closes
-   */
-  public CompletableFuture<Boolean> sign(
-      Bytes name, Ballot ballot, long patienceNanos, Notary.Witnessed to) {
-    var gathering = new Signing.Gathering(name, ballot, giveUpAt(patienceNanos), to);
-    if (!submit(gathering)) {
-      gathering.result.complete(false);
-    }
-    return gathering.result;
-  }
-
   /** The shortest lease time that {@link #acquire} takes, nanoseconds. */
   public long shortest() {
     return algorithm.shortest();
