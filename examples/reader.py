@@ -44,7 +44,6 @@ FIELDS = {
         "settledBuckets": int, "settledMessages": int, "settledBytes": int, "newest": int, "closer": str, "settledAt": int,
     },
     "key": {"store": str, "number": int, "publicKey": str, "signedBy": int, "signature": str},
-    "node": {"publicKey": str},
     "checkpoint": {"log": str, "number": int, "to": int, "digest": str, "segment": int, "segments": list},
     "floor": {"log": str, "segment": int, "to": int, "record": int, "messages": int, "bytes": int},
     "segment": {"digest": str, "messages": int, "bytes": int},
@@ -55,7 +54,7 @@ VERSIONS = {
     "record": {3: {}},
     "checkpoint": {4: {}},
     "floor": {2: {}},
-    "key": {1: {}, 2: {"instance": int, "nodes": list}, 3: {"untilMs": int}},
+    "key": {1: {}, 2: {"untilMs": int}},
 }
 SETTINGS = {
     "store": str, "bucketWidthMs": int, "leases": str, "firstKey": str,
@@ -574,10 +573,9 @@ class Witness:
         self.payload_length = struct.unpack_from("<I", signed)[0]
         rest = len(signed) - self.payload_length
         self.key_id = signed[self.payload_length : self.payload_length + 8]
-        self.by_nodes = self.nodes() if rest % 2 else []  # nodes of a cell signed it
         depth = 0 if rest == 72 else (rest - 76) // 32
         self.one = Signature(signed[self.payload_length + 8 :], depth)
-        whole = self.by_nodes or self.one.whole and rest == 8 + self.one.length
+        whole = self.one.whole and rest == 8 + self.one.length
         well_formed = signed[4:8] in (b"CLW\3", b"CLW\4") and whole
         well_formed = well_formed and 139 <= self.payload_length <= 32_648 and signed[11] in (1, 2)
         if not well_formed or signed[8] > 1 or signed[9] > 3 or signed[10] > 1:
@@ -626,36 +624,10 @@ class Witness:
 
     def is_signed(self, keys):
         payload = self.signed[: self.payload_length]
-        cells = [key for key in keys if isinstance(key, CellKey)]
-        if self.by_nodes:
-            cell = next((cell for cell in cells if key_id(cell) == self.key_id), None)
-            return (
-                cell is not None
-                and cell.instance == self.instance
-                and len(self.by_nodes) > len(cell.nodes) // 2
-                and all(n <= len(cell.nodes) and one.is_by(cell.nodes[n - 1], payload) for n, one in self.by_nodes)
-            )
-        if any(cell.instance == self.instance for cell in cells):
-            return False  # one key is no majority
         return any(
             key_id(key) == self.key_id and self.expiry <= getattr(key, "end", self.expiry) and self.one.is_by(key, payload)
             for key in keys
         )
-
-    def nodes(self):
-        """The numbers of the nodes that signed, and what each did."""
-        found, at, last = [], self.payload_length + 9, 0
-        for _ in range(self.signed[self.payload_length + 8]):
-            node, depth = self.signed[at : at + 2]
-            one = Signature(self.signed[at + 2 :], depth)
-            if node <= last or not one.whole:
-                raise ValueError("not a node's signature")
-            found.append((node, one))
-            last = node
-            at += 2 + one.length
-        if at != len(self.signed) or not found:
-            raise ValueError("no nodes, or more behind them")
-        return found
 
 
 class Signature:
@@ -670,7 +642,7 @@ class Signature:
         self.whole = 0 <= depth <= 16 and len(data) >= self.length and self.leaf >> depth == 0
 
     def is_by(self, key, payload):
-        return not isinstance(key, CellKey) and ed25519(key, self.statement(payload), self.bytes)
+        return ed25519(key, self.statement(payload), self.bytes)
 
     def statement(self, payload):
         """What has to be signed: the payload, or the root of the tree to which the path leads."""
@@ -695,18 +667,6 @@ class DelegatedKey(bytes):
         made = super().__new__(cls, key)
         made.end = end
         return made
-
-
-class CellKey(bytes):
-    """What stands for the keys of a cell's nodes, of which a majority signs the witnesses of its instance."""
-
-    def __new__(cls, instance, nodes):
-        if instance < 1 or not 1 <= len(set(nodes)) == len(nodes) <= 31:
-            raise ValueError("not the keys of a cell")
-        said = b"cinch cell 1\n" + struct.pack("<qB", instance, len(nodes)) + b"".join(nodes)
-        key = super().__new__(cls, hashlib.sha256(said).digest())
-        key.instance, key.nodes = instance, nodes
-        return key
 
 
 class Keys:
@@ -757,10 +717,8 @@ class Keys:
         check(same, path, 0, f"key {number} of this store")
         key, by = bytes.fromhex(fields["publicKey"]), fields["signedBy"]
         domain = b"cinch trusted key 1\n"
-        if fields["version"] == 2:
-            key, domain = self.cell(path, fields), b"cinch trusted cell 1\n"
         said = struct.pack("<q", number)
-        if fields["version"] == 3:
+        if fields["version"] == 2:
             check(0 < fields["untilMs"] < 2**63 // 10**6 and by, path, 0, "an end, and an earlier key that signed")
             key, domain = DelegatedKey(key, fields["untilMs"] * 10**6), b"cinch delegated key 1\n"
             said += struct.pack("<q", key.end)
@@ -770,19 +728,9 @@ class Keys:
             check(0 < by < number, path, 0, "the number of an earlier key")
             signer = self.keys[by - 1]
         statement = domain + bytes.fromhex(fields["store"]) + said + key
-        good = not isinstance(signer, (CellKey, DelegatedKey)) and ed25519(signer, statement, bytes.fromhex(fields["signature"]))
+        good = not isinstance(signer, DelegatedKey) and ed25519(signer, statement, bytes.fromhex(fields["signature"]))
         check(good, path, 0, f"a signature of key {by or number}")
         return key
-
-    @staticmethod
-    def cell(path, fields):
-        for node in fields["nodes"]:
-            typed(node, path, FIELDS["node"])
-            check(re.fullmatch("[0-9a-f]{64}", node["publicKey"]), path, 0, "a key in hexadecimal")
-        with sense(path):
-            cell = CellKey(fields["instance"], [bytes.fromhex(node["publicKey"]) for node in fields["nodes"]])
-        check(cell.hex() == fields["publicKey"], path, 0, "the key of these nodes")
-        return cell
 
 
 P = 2**255 - 19

@@ -5,7 +5,6 @@
 #   examples/bench/run.sh leases [--cell] [--install] [ROUNDS]
 #   examples/bench/run.sh memory [LEASES] [history]
 #   examples/bench/run.sh cell [LEASES] [BYTES OF A DATAGRAM] [ROUNDS]
-#   examples/bench/run.sh signed [LEASES] [ROUNDS]
 #   examples/bench/run.sh micro [DIRECTORY] [OPTIONS OF JMH]
 #   examples/bench/run.sh --moment    all of them, for a moment each: fails where one does
 set -euo pipefail
@@ -22,8 +21,7 @@ memory 10000
 memory 10000 history
 micro /dev/shm -f 0 -bm ss -wi 0 -i 1 -foe true
 peers /dev/shm 1
-process /dev/shm 1
-signed 1000 1'
+process /dev/shm 1'
 names=$(cut -d ' ' -f 1 <<<"$moments" | sort -u | paste -sd ' ')
 what=${1:-}
 [[ " $names --moment " == *" ${what:-none} "* ]] || { echo "run.sh: --moment, or one of: $names" >&2; exit 2; }
@@ -103,14 +101,10 @@ case $what in
         if (at >= from && at <= to) { n++; sum += ns; if (ns > max) max = ns } }
       END { printf "Java stopped %d times meanwhile, %.1f ms at the longest, %.0f ms in all\n", n, max / 1e6, sum / 1e6 }' \
       "$log.out" "$log" ;;
-  cell | signed)
-    # Three nodes of a replicated cell over loopback, in one process; and the leases of a service at such nodes, not signed and
-    # signed by a majority of them.
-    bench=CellBench
-    [ "$what" = cell ] || bench=SignedCellBench
+  cell) # Three nodes of a replicated cell over loopback, in one process.
     within
     flags=(-Xmx3g -Djava.io.tmpdir="$dir")
-    run "dev.cinch.lease.bench.$bench" "${@:2}" ;;
+    run dev.cinch.lease.bench.CellBench "${@:2}" ;;
   process) exec examples/bench/process.sh "$dir" "$rounds" ;;
   --moment)
     export CINCH_BENCH_MILLIS=100 CINCH_BENCH_GRANTS=1 CINCH_BENCH_LINES=10000 CINCH_BENCH_FILES=2

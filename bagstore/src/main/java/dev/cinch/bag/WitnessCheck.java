@@ -145,12 +145,6 @@ final class WitnessCheck {
         witnesses.add(w);
       }
     } catch (WitnessException e) {
-      if (e.reason() == WitnessException.Reason.NO_MAJORITY) {
-        throw new SessionRefusedException(
-            "the lease server's answer counts nowhere: %s; find out what signs for the cell there"
-                .formatted(e.getMessage()),
-            e);
-      }
       throw new SessionRefusedException(
           "the lease server is not one that this store trusts: %s; serve with the store's key, or add the server's with keygen and --signed-by"
               .formatted(e.getMessage()),

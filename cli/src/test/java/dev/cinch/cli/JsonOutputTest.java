@@ -109,11 +109,6 @@ final class JsonOutputTest {
     var cell = new ServedCell(directory, "--algorithm=flease");
     try (cell) {
       lines("cinch cell init", cell.made);
-      String out = "--out=" + directory.resolve("ci.key");
-      String[] pass = {
-        "cell", "pass", "--name=ci", "--right=acquire", "--for=1h", out, "--json", "" + cell.file
-      };
-      lines("cinch cell pass", new Cinch().run(pass).ended(0));
       lines("cinch cell status", cell.status("--json").ended(3));
       for (int node = 1; node <= 3; node++) {
         cell.tell(ServedCell.status(node, 0, 1_000_000, ServedCell.QUIET));

@@ -28,7 +28,7 @@ import java.util.concurrent.atomic.AtomicReference;
 public final class ServedCell implements AutoCloseable {
   public static final long SECOND = 1_000_000_000;
   public static final long NOW = 1_767_225_600 * SECOND;
-  public static final Traffic QUIET = new Traffic(1, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0, 0);
+  public static final Traffic QUIET = new Traffic(1, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0);
 
   public final List<LeaseServer> servers = new ArrayList<>();
   public final List<AtomicReference<Optional<ObjectNode>>> documents = new ArrayList<>();

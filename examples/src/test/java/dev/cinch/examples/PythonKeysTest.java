@@ -19,8 +19,6 @@ import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.Share;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.witness.CellKeys;
-import dev.cinch.lease.witness.Cells;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -141,26 +139,6 @@ class PythonKeysTest {
     for (PublicKey other : List.of(second.publicKey(), second.publicKey().until(2 * end))) {
       StoreEdits.replace(file, new KeyFile(other, good.endorsement()).encode());
       tells("another end of a key");
-    }
-  }
-
-  @Test
-  void f3_ofACellsInstanceAMajorityIsReadAndOneKeyIsNot() throws Exception {
-    Path unused = fillEmpty();
-    CellKeys cell = Cells.of(1, 3);
-    assertEquals(2, TrustedKeyFiles.add(s.store.context(), cell.key(), s.key));
-    append(w -> Cells.signed(cell, w, 1, 3));
-    reads(1);
-    append(w -> Cells.signed(cell, w, 2));
-    append(Cells.node(1));
-    append(s.key);
-    reads(1);
-    Path file = root.resolve("keys/0000000002");
-    KeyFile good = KeyFile.decode(Files.readAllBytes(file), Name.of(file));
-    PublicKey stripped = new PublicKey(good.key().bytes());
-    for (PublicKey key : List.of(stripped, Cells.of(2, 3).key(), Cells.of(1, 5).key())) {
-      StoreEdits.replace(file, new KeyFile(key, good.endorsement()).encode());
-      tells("an altered key of a cell");
     }
   }
 

@@ -1,15 +1,12 @@
 package dev.cinch.bag.format;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.model.Name;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.KeyEndorsement;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
-import java.util.ArrayList;
 import java.util.HexFormat;
 
 /**
@@ -22,11 +19,8 @@ import java.util.HexFormat;
 public record KeyFile(PublicKey key, Endorsement endorsement) {
   private static final String TYPE = "key";
 
-  /** The version with a cell's nodes; a key that signs alone has the first. */
-  private static final int OF_A_CELL = 2;
-
   /** The version with an end, of a key that is delegated. */
-  private static final int DELEGATED = 3;
+  private static final int DELEGATED = 2;
 
   private static final long NANOS_PER_MILLI = 1_000_000;
   private static final long MOST_MILLIS = (Long.MAX_VALUE - 1) / NANOS_PER_MILLI;
@@ -73,18 +67,11 @@ public record KeyFile(PublicKey key, Endorsement endorsement) {
     ObjectNode document = JsonNodeFactory.instance.objectNode();
     document.put("store", e.store().toString()).put("number", e.number());
     document.put("publicKey", key.toString());
-    if (key.cell().isPresent()) {
-      CellKeys cell = key.cell().get();
-      document.put("instance", cell.instance());
-      ArrayNode nodes = document.putArray("nodes");
-      cell.nodes().forEach(node -> nodes.addObject().put("publicKey", node.toString()));
-    }
     if (key.isDelegated()) {
       document.put("untilMs", key.end() / NANOS_PER_MILLI);
     }
     document.put("signedBy", e.signedBy()).put("signature", e.signature());
-    int version =
-        key.isDelegated() ? DELEGATED : key.cell().isPresent() ? OF_A_CELL : Envelope.FIRST_VERSION;
+    int version = key.isDelegated() ? DELEGATED : Envelope.FIRST_VERSION;
     return Envelope.encode(TYPE, version, document);
   }
 
@@ -95,10 +82,8 @@ public record KeyFile(PublicKey key, Endorsement endorsement) {
   public static KeyFile decode(byte[] bytes, Name path) throws DamagedException {
     Envelope.Document read = Envelope.decode(TYPE, Envelope.FIRST_VERSION, DELEGATED, bytes, path);
     Fields in = read.fields();
-    PublicKey key = publicKey(in);
-    if (read.version() == OF_A_CELL) {
-      key = cellKey(in, key, path);
-    } else if (read.version() == DELEGATED) {
+    PublicKey key = PublicKey.parse(in.hex("publicKey", 2 * PublicKey.BYTES));
+    if (read.version() == DELEGATED) {
       key = key.until(in.number("untilMs", 1, MOST_MILLIS) * NANOS_PER_MILLI);
     }
     var endorsement =
@@ -108,27 +93,5 @@ public record KeyFile(PublicKey key, Endorsement endorsement) {
             in.number("signedBy", 0, Long.MAX_VALUE),
             in.hex("signature", 2 * KeyEndorsement.BYTES));
     return new KeyFile(key, endorsement);
-  }
-
-  private static PublicKey publicKey(Fields in) throws DamagedException {
-    return PublicKey.parse(in.hex("publicKey", 2 * PublicKey.BYTES));
-  }
-
-  private static PublicKey cellKey(Fields in, PublicKey expected, Name path)
-      throws DamagedException {
-    var nodes = new ArrayList<PublicKey>();
-    for (Fields node : in.objects("nodes")) {
-      nodes.add(publicKey(node));
-    }
-    PublicKey found;
-    try {
-      found = new CellKeys(in.number("instance"), nodes).key();
-    } catch (IllegalArgumentException e) {
-      throw new DamagedException(path, 0, "the keys of a cell", String.valueOf(e.getMessage()));
-    }
-    if (!found.equals(expected)) {
-      throw new DamagedException(path, 0, "the key of these nodes, " + found, "" + expected);
-    }
-    return found;
   }
 }

@@ -124,7 +124,7 @@ public final class InstanceServers {
                   directory.resolve(name), InstanceFile.MAX_BYTES, Freshness.CACHED, Line::decode);
       return line.isPresent()
               && statements.counts(
-                  directory, number, name + " " + line.get().words(), line.get().signature())
+                  directory, name + " " + line.get().words(), line.get().signature())
           ? line
           : Optional.empty();
     } catch (IOException e) {

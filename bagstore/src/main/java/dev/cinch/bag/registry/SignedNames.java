@@ -13,7 +13,6 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.function.ToLongFunction;
 
 /**
  * One family of names in a place below {@code service/}: documents that say all by their names,
@@ -30,23 +29,16 @@ final class SignedNames<T> {
   private final Statements statements;
   private final Name place;
   private final Function<String, Optional<T>> codec;
-  private final ToLongFunction<T> instance;
 
   /**
    * @param codec reads a base
-   * @param instance of the lease service that a value is of; 0 for none
    */
   SignedNames(
-      StoreContext store,
-      Statements statements,
-      Name place,
-      Function<String, Optional<T>> codec,
-      ToLongFunction<T> instance) {
+      StoreContext store, Statements statements, Name place, Function<String, Optional<T>> codec) {
     this.store = store;
     this.statements = statements;
     this.place = place;
     this.codec = codec;
-    this.instance = instance;
   }
 
   /**
@@ -83,11 +75,7 @@ final class SignedNames<T> {
   }
 
   boolean counts(Found<T> found) throws IOException {
-    return statements.counts(
-        place,
-        instance.applyAsLong(found.value()),
-        found.signed().base(),
-        found.signed().signature());
+    return statements.counts(place, found.signed().base(), found.signed().signature());
   }
 
   /** Whether a name is of the family, and counts. */

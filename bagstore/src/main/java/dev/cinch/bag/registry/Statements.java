@@ -43,11 +43,10 @@ final class Statements {
   /**
    * Whether it counts.
    *
-   * @param instance that it is of; 0 for none
    * @throws IOException if the keys can't be read
    */
-  boolean counts(Name directory, long instance, String text, String signature) throws IOException {
-    if (isSigned(directory, instance, text, signature)) {
+  boolean counts(Name directory, String text, String signature) throws IOException {
+    if (isSigned(directory, text, signature)) {
       return true;
     }
     if (renewed) {
@@ -57,21 +56,11 @@ final class Statements {
     TrustedKeys now = counting.now();
     boolean more = !now.equals(keys);
     keys = now;
-    return more && isSigned(directory, instance, text, signature);
+    return more && isSigned(directory, text, signature);
   }
 
-  private boolean isSigned(Name directory, long instance, String text, String signature) {
-    return StoreStatement.isSigned(
-        keys, store.identity().id(), instance, text(directory, text), signature);
-  }
-
-  /** Whether a number is one of a cell, whose nodes have it together. */
-  boolean isCell(long instance) throws IOException {
-    if (keys.cell(instance).isEmpty() && !renewed) {
-      renewed = true;
-      keys = counting.now();
-    }
-    return keys.cell(instance).isPresent();
+  private boolean isSigned(Name directory, String text, String signature) {
+    return StoreStatement.isSigned(keys, store.identity().id(), text(directory, text), signature);
   }
 
   TrustedKeys keys() throws IOException {

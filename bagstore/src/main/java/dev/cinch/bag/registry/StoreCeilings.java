@@ -75,9 +75,8 @@ public final class StoreCeilings {
     this.store = store;
     this.statements = statements;
     this.place = store.layout().ceilings();
-    this.names =
-        new SignedNames<>(store, statements, place, CeilingName::parse, CeilingName::instance);
-    this.words = new SignedNames<>(store, statements, place, WordsName::parse, WordsName::instance);
+    this.names = new SignedNames<>(store, statements, place, CeilingName::parse);
+    this.words = new SignedNames<>(store, statements, place, WordsName::parse);
   }
 
   /** Of a store, for who is no instance. */

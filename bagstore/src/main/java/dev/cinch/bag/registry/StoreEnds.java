@@ -22,16 +22,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.IntFunction;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Ends of leases as files in the store (rule L11): {@code service/ends/<correlation>@<instance>}
  * says by its name which lease was ended at which instance. It holds the number of the instance
  * that ended it, all that this one ended with it, and a signature. One that has none of the store's
- * is anybody's: it is passed over, and the end is made in the next place.
- *
- * <p>A client of a cell has no key that counts. What it ends holds the cell's number alone, and
- * counts for leases of that cell. Not thread-safe.
+ * is anybody's: it is passed over, and the end is made in the next place. Not thread-safe.
  */
 @CheckReturnValue
 public final class StoreEnds {
@@ -48,12 +44,9 @@ public final class StoreEnds {
 
   private final StoreContext store;
   private final Statements statements;
-  private final @Nullable SigningKey key;
+  private final SigningKey key;
 
-  /**
-   * @param key null for a client of a cell
-   */
-  StoreEnds(StoreContext store, Statements statements, @Nullable SigningKey key) {
+  StoreEnds(StoreContext store, Statements statements, SigningKey key) {
     this.store = store;
     this.statements = statements;
     this.key = key;
@@ -103,15 +96,11 @@ public final class StoreEnds {
 
   private String content(List<InstanceRegistry.End> ends, long number) {
     var text = new StringBuilder(Numbered.name(number)).append('\n');
-    SigningKey by = key;
-    if (by == null) {
-      return text.toString();
-    }
     for (InstanceRegistry.End end : ends) {
       text.append(line(end));
     }
     String said = text.toString();
-    return said + statements.sign(by, store.layout().ends(), said) + "\n";
+    return said + statements.sign(key, store.layout().ends(), said) + "\n";
   }
 
   private static String line(InstanceRegistry.End end) {
@@ -181,18 +170,13 @@ public final class StoreEnds {
     if (maker == 0) {
       return Optional.empty();
     }
-    boolean counts;
-    if (first == text.length() - 1) { // a client's of the cell
-      counts = maker == end.instance() && statements.isCell(maker);
-    } else {
-      int last = text.lastIndexOf('\n', text.length() - 2);
-      String said = text.substring(0, last + 1);
-      String signature = text.substring(last + 1, text.length() - 1);
-      counts =
-          text.endsWith("\n")
-              && said.indexOf("\n" + line(end), first) >= 0
-              && statements.counts(store.layout().ends(), maker, said, signature);
-    }
+    int last = text.lastIndexOf('\n', text.length() - 2);
+    String said = text.substring(0, last + 1);
+    String signature = text.substring(last + 1, text.length() - 1);
+    boolean counts =
+        text.endsWith("\n")
+            && said.indexOf("\n" + line(end), first) >= 0
+            && statements.counts(store.layout().ends(), said, signature);
     return counts ? Optional.of(maker) : Optional.empty();
   }
 

@@ -27,7 +27,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,7 +43,7 @@ public final class StoreInstances implements InstanceRegistry {
   private static final Logger LOG = LoggerFactory.getLogger(StoreInstances.class);
 
   private final StoreContext store;
-  private final @Nullable SigningKey key;
+  private final SigningKey key;
   private final Statements statements;
   private final Optional<InstanceFile> where;
   private final StoreCeilings ceilings;
@@ -94,16 +93,6 @@ public final class StoreInstances implements InstanceRegistry {
   }
 
   /**
-   * For a client of a cell, which proposes what the nodes sign: as {@link #ofCell}, but it
-   * publishes no ceilings, since each node signs below its own alone (rule L3).
-   *
-   * @param number of the cell, from 1
-   */
-  public static StoreInstances ofCellClient(StoreContext store, long number) {
-    return new StoreInstances(store, Optional.empty(), Shard.WHOLE, OptionalLong.of(number), null);
-  }
-
-  /**
    * Has {@link #checkClock} refuse a clock that is further off than this, where the store allows
    * more; nanoseconds.
    */
@@ -118,7 +107,7 @@ public final class StoreInstances implements InstanceRegistry {
       Optional<InstanceFile> where,
       Shard shard,
       OptionalLong ofCell,
-      @Nullable SigningKey key) {
+      SigningKey key) {
     if (ofCell.orElse(1) < 1) {
       throw new IllegalArgumentException(
           "the number of an instance is from 1, not " + ofCell.getAsLong());
@@ -165,9 +154,7 @@ public final class StoreInstances implements InstanceRegistry {
   }
 
   private StoreShards look() throws IOException {
-    // A client of a cell may be a user who may only read. The nodes look for themselves.
-    return StoreShards.look(
-        store, statements, key == null ? Freshness.PERMITTED : Freshness.CERTAIN);
+    return StoreShards.look(store, statements, Freshness.CERTAIN);
   }
 
   @Override
@@ -211,17 +198,12 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public long takeNumber() throws IOException {
-    SigningKey by = key;
-    if (by == null) {
-      requireCellLatest(look());
-      return number;
-    }
     ends.prepare(); // before what can't be undone: a number stops the instance before
     if (shared) {
       requireCellLatest(look());
       return number;
     }
-    long unusedKey = TrustedKeyFiles.add(store, by); // without it nothing of what follows counts
+    long unusedKey = TrustedKeyFiles.add(store, key); // without it nothing of what follows counts
     long end = keyEnd();
     if (end <= store.now()) {
       throw new IOException(
@@ -241,7 +223,7 @@ public final class StoreInstances implements InstanceRegistry {
       if (next > Numbered.MAX) {
         throw new IOException(store.layout().instances() + ": no number is left for an instance");
       }
-      if (InstanceServers.leave(store, statements, Numbered.name(next), words, by)) {
+      if (InstanceServers.leave(store, statements, Numbered.name(next), words, key)) {
         now = look();
         if (now.highestNumber() < next) {
           number = next;
@@ -253,10 +235,10 @@ public final class StoreInstances implements InstanceRegistry {
         // does no harm
       }
     }
-    now.count(number, by);
+    now.count(number, key);
     if (shard.map().number() > 0) {
       // Before the ceilings are listed: only by this it has its place in the shard's chain.
-      now.enter(number, shard, by);
+      now.enter(number, shard, key);
     }
     now.removeEarlier(
         shard, published.stream().map(CeilingName::instance).collect(Collectors.toSet()));
@@ -336,8 +318,7 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public long keyEnd() throws IOException {
-    SigningKey by = key;
-    return by == null ? PublicKey.NEVER : trustedKeys().end(by.publicKey());
+    return trustedKeys().end(key.publicKey());
   }
 
   @Override
@@ -347,11 +328,7 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public boolean publishCeiling(long ceiling) throws IOException {
-    SigningKey by = key;
-    if (by == null) {
-      return isLatest(); // clients of a cell leave that to the nodes that sign
-    }
-    StoreCeilings.Published published = ceilings.publish(new CeilingName(number, ceiling), by);
+    StoreCeilings.Published published = ceilings.publish(new CeilingName(number, ceiling), key);
     // Only now look for a later instance: one that took its number before this look will find the
     // ceiling, and fence it. Those of a later map begin when that is there.
     if (!isLatest()) {
@@ -367,11 +344,10 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public void leave(byte[] words) throws IOException {
-    SigningKey by = key;
-    if (by == null || shared) {
+    if (shared) {
       throw new IOException("an instance of several servers leaves no last words");
     }
-    ceilings.leave(number, words, by);
+    ceilings.leave(number, words, key);
   }
 
   @Override
@@ -387,10 +363,9 @@ public final class StoreInstances implements InstanceRegistry {
   public boolean isLatest() throws IOException {
     StoreShards now = look();
     long map = shard.map().number();
-    SigningKey by = key;
-    if (by != null && now.lastMap() == map && now.highestNumber() < number) {
+    if (now.lastMap() == map && now.highestNumber() < number) {
       // Somebody removed it. The next one that looks for numbers has to find it.
-      now.count(number, by);
+      now.count(number, key);
       now = look();
     }
     return now.lastMap() == map && now.highestNumber(shard) <= number;

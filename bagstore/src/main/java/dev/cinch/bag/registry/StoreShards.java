@@ -89,9 +89,9 @@ public final class StoreShards {
     this.place = store.layout().instances();
     this.names = names;
     statements.look();
-    numbers = new SignedNames<>(store, statements, place, StoreShards::number, n -> n);
-    entered = new SignedNames<>(store, statements, place, ShardEntry::parse, ShardEntry::instance);
-    published = new SignedNames<>(store, statements, place, StoreLayout::shardMap, map -> 0);
+    numbers = new SignedNames<>(store, statements, place, StoreShards::number);
+    entered = new SignedNames<>(store, statements, place, ShardEntry::parse);
+    published = new SignedNames<>(store, statements, place, StoreLayout::shardMap);
     highestNumber =
         numbers.counting(names, n -> 0, HIGHEST_FIRST).values().stream().findAny().orElse(0L);
     // Its number is one's who made the map; if that was removed, all go by the same of two.

@@ -98,23 +98,6 @@ final class CellInstancesTest {
         e.getMessage());
   }
 
-  /** Nodes sign for it below their own. */
-  @Test
-  void l3_aClientOfACellPublishesNoCeilingAndFindsALaterInstance() throws IOException {
-    long number = makeCell();
-    StoreInstances client = StoreInstances.ofCellClient(store(), number);
-    assertEquals(number, client.takeNumber());
-    assertTrue(client.publishCeiling(100));
-    assertEquals(
-        List.of(), PosixStore.of(store().storage()).fs().list(store().layout().ceilings().path()));
-    StoreInstances later = new StoreInstances(store(), KEY);
-    assertEquals(number + 1, later.takeNumber());
-    assertEquals(OptionalLong.empty(), later.highestEarlierCeiling());
-    assertFalse(client.publishCeiling(200));
-    assertThrows(IOException.class, StoreInstances.ofCellClient(store(), number)::takeNumber);
-    assertThrows(IllegalArgumentException.class, () -> StoreInstances.ofCellClient(store(), 0));
-  }
-
   @Test
   void l9_aNodeOfAStoreThatKnowsNoSuchCellDoesNotStart() throws IOException {
     StoreInstances elsewhere = StoreInstances.ofCell(store(), 3, KEY);

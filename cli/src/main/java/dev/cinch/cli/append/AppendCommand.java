@@ -21,13 +21,12 @@ import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.LongWait;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
+import dev.cinch.cli.base.ServerOptions;
 import dev.cinch.cli.base.StoppableTime;
 import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.cli.lease.GrantDirectory;
 import dev.cinch.cli.lease.GrantOption;
 import dev.cinch.cli.lease.LeaseClient;
-import dev.cinch.cli.lease.LeaseOptions;
-import dev.cinch.cli.lease.LeasePlace;
 import dev.cinch.cli.lease.WaitOption;
 import dev.cinch.lease.LeaseName;
 import java.io.IOException;
@@ -35,7 +34,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
@@ -94,7 +92,7 @@ public final class AppendCommand implements Callable<Integer> {
   @Spec CommandSpec spec;
 
   @Mixin StoreOptions store;
-  @Mixin LeaseOptions server;
+  @Mixin ServerOptions server;
 
   @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
   LogName log;
@@ -204,13 +202,13 @@ public final class AppendCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     GrantDirectory grant = leases.isEmpty() ? grant() : null;
     boolean isLeased = !leases.isEmpty() || grant != null;
-    LeasePlace place = server.place();
-    if (!leases.isEmpty() && place == null) {
-      throw new Misuse(
-          "--lease needs a lease service: --server URL, or CINCH_SERVER; or --cell FILE", null);
+    if (!leases.isEmpty()) {
+      if (!server.isGiven()) {
+        throw new Misuse("--lease needs a lease service: --server URL, or CINCH_SERVER");
+      }
+      LeaseClient.checkNames(leases);
     }
     Duration wait = waiting.checked();
-    LeaseOptions.checkNames(leases);
     if (!isLeased) {
       refuseWithoutLease("--wait");
       refuseWithoutLease("--lease-for");
@@ -252,12 +250,11 @@ public final class AppendCommand implements Callable<Integer> {
         time.settle();
         return settled(append(target, in), target, time);
       }
-      LeasePlace at = grant == null ? Objects.requireNonNull(place) : grant.place();
-      try (LeaseClient client =
-          LeaseClient.open(at, server.credentials.get(), opened, store.time())) {
-        var leased = new LeasedAppend(this, io, client, opened, target, wait, time);
-        return settled(grant == null ? leased.own(in) : leased.shared(in, grant), target, time);
-      }
+      var client =
+          new LeaseClient(
+              grant == null ? server.required() : grant.servers(), server.credentials.get());
+      var leased = new LeasedAppend(this, io, client, opened, target, wait, time);
+      return settled(grant == null ? leased.own(in) : leased.shared(in, grant), target, time);
     }
   }
 

@@ -131,7 +131,6 @@ final class LeasedAppend {
   private int joined(Inputs in, GrantDirectory grant)
       throws IOException, InterruptedException, LeaseRefusedException, LeaseUnavailableException {
     GrantDirectory.Use use = grant.use();
-    client.share(grant.id(), grant.names());
     Duration lasting = joinedFor(grant);
     // A lease service that was started anew knows them once their keeper has resumed them.
     Duration patience = wait.compareTo(lasting) > 0 ? wait : lasting;

@@ -1,9 +1,6 @@
 package dev.cinch.cli.base;
 
 import dev.cinch.lease.http.ServerAddresses;
-import dev.cinch.lease.http.ShardRouter;
-import java.io.IOException;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -24,8 +21,15 @@ public final class ServerOptions {
     return server != null;
   }
 
-  /** A client of the service that was named; connects to nothing yet. */
-  public ShardRouter client() throws IOException {
-    return ShardRouter.of(Objects.requireNonNull(server), credentials.get());
+  /**
+   * What was given.
+   *
+   * @throws Misuse if nothing was
+   */
+  public ServerAddresses required() {
+    if (server == null) {
+      throw new Misuse("Missing required option: '--server=URL' (or set CINCH_SERVER)");
+    }
+    return server;
   }
 }

@@ -5,12 +5,7 @@ import picocli.CommandLine.Command;
 /** Cells of lease servers, of which a majority grants (docs/cell.md). */
 @Command(
     name = "cell",
-    subcommands = {
-      CellInitCommand.class,
-      CellStatusCommand.class,
-      CellKeyCommand.class,
-      CellKeyCommand.Pass.class
-    },
+    subcommands = {CellInitCommand.class, CellStatusCommand.class},
     description = "Make and look at cells: lease servers of which a majority grants leases.",
     footer = {"", "Example:", "  cinch cell status cell.json"})
 public final class CellCommand {}

@@ -27,7 +27,6 @@ import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellKey;
 import dev.cinch.lease.http.Credentials;
 import dev.cinch.lease.time.SystemTime;
-import dev.cinch.lease.witness.CellKeys;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
@@ -56,9 +55,8 @@ import picocli.CommandLine.Parameters;
     description = {
       "Make a cell of lease servers for a store.",
       "That is its file, its key, which lets nodes talk to each other, and a signing key for each"
-          + " node. Keys have mode 0600. A majority of the nodes signs what the cell grants; the"
-          + " store trusts them together, once its own key has signed. All nodes are one instance"
-          + " of the lease service, whose number is taken now. So a server that has served the"
+          + " node, which the store's own key signs now. Keys have mode 0600. All nodes are one"
+          + " instance of the lease service, whose number is taken now. So a server that served the"
           + " store stops within five seconds, and nothing is granted until a majority of the nodes"
           + " runs and that server's last ceiling has passed. Exit code 3 if a server of the store"
           + " answers, if there is such a file, or if the store has a shard map, which cells can't"
@@ -356,17 +354,19 @@ final class CellInitCommand implements Callable<Integer> {
       long number = new StoreInstances(opened.context(), where, signing).takeNumber();
       made.clear(); // it is taken, whatever comes
       CellFile cell = draft(opened, key, number);
-      write(out, cell, opened, new CellKeys(number, keys).key(), signing);
+      write(out, cell, opened, keys, signing);
       return cell;
     }
   }
 
   /** The store trusts the nodes' keys before anybody can start a node. */
   private void write(
-      FileChannel out, CellFile cell, Store opened, PublicKey trusted, SigningKey signing)
+      FileChannel out, CellFile cell, Store opened, List<PublicKey> nodes, SigningKey signing)
       throws IOException {
     try {
-      long unused = TrustedKeyFiles.add(opened.context(), trusted, signing);
+      for (PublicKey node : nodes) {
+        long unused = TrustedKeyFiles.add(opened.context(), node, signing);
+      }
       ByteBuffer bytes = ByteBuffer.wrap(cell.encode());
       while (bytes.hasRemaining()) {
         out.write(bytes);

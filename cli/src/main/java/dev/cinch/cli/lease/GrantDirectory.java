@@ -3,7 +3,7 @@ package dev.cinch.cli.lease;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.http.ServerAddresses;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -35,9 +35,8 @@ import org.jspecify.annotations.Nullable;
  * fences.
  *
  * <ul>
- *   <li>{@code grant}: the id; the address of the lease service, or {@code cell} and the cell's
- *       file; how long each renewal makes the leases last, milliseconds; and with a cell the
- *       leases' names
+ *   <li>{@code grant}: the id; the addresses of the lease service; how long each renewal makes the
+ *       leases last, milliseconds
  *   <li>{@code limits}: until when the command of a {@code lease run} may go on, for its launcher
  *       and guard
  *   <li>{@code given-back}: made before the leases are given back, which may be tried again
@@ -57,16 +56,13 @@ public final class GrantDirectory {
 
   private final Path directory;
   private final Id id;
-  private final LeasePlace place;
-  private final List<LeaseName> names;
+  private final ServerAddresses servers;
   private final Duration lasting;
 
-  private GrantDirectory(
-      Path directory, Id id, LeasePlace place, Duration lasting, List<LeaseName> names) {
+  private GrantDirectory(Path directory, Id id, ServerAddresses servers, Duration lasting) {
     this.directory = directory;
     this.id = id;
-    this.place = place;
-    this.names = List.copyOf(names);
+    this.servers = servers;
     this.lasting = lasting;
   }
 
@@ -74,14 +70,9 @@ public final class GrantDirectory {
    * Makes one where the user's other sockets and secrets are, else where temporary files are.
    *
    * @param lasting how long the leases last unless they are renewed, at least 1 ms
-   * @param names of all leases
    */
   static GrantDirectory make(
-      Id id,
-      LeasePlace place,
-      Duration lasting,
-      List<LeaseName> names,
-      Function<String, @Nullable String> env)
+      Id id, ServerAddresses servers, Duration lasting, Function<String, @Nullable String> env)
       throws IOException {
     String runtime = env.apply("XDG_RUNTIME_DIR");
     Path parent =
@@ -89,19 +80,15 @@ public final class GrantDirectory {
             ? Path.of(runtime)
             : Path.of(System.getProperty("java.io.tmpdir"));
     Path made = Files.createTempDirectory(parent, "cinch-grant-"); // with mode 0700
-    var grant = new GrantDirectory(made, id, place, lasting, names);
+    var grant = new GrantDirectory(made, id, servers, lasting);
     boolean written = false;
     try {
       Files.createFile(
           made.resolve(GRANT),
           PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-      var lines =
-          new ArrayList<>(
-              List.of(id.toString(), place.toString(), Long.toString(lasting.toMillis())));
-      if (place.isCell()) { // servers know them by the id
-        names.forEach(name -> lines.add(name.toString()));
-      }
-      Files.write(made.resolve(GRANT), lines);
+      Files.write(
+          made.resolve(GRANT),
+          List.of(id.toString(), servers.toString(), Long.toString(lasting.toMillis())));
       written = true;
     } finally {
       if (!written) {
@@ -125,9 +112,8 @@ public final class GrantDirectory {
       return new GrantDirectory(
           directory,
           Id.parse(lines.get(0)),
-          LeasePlace.parse(lines.get(1)),
-          Duration.ofMillis(Long.parseLong(lines.get(2))),
-          lines.subList(3, lines.size()).stream().map(LeaseName::new).toList());
+          ServerAddresses.parse(lines.get(1)),
+          Duration.ofMillis(Long.parseLong(lines.get(2))));
     } catch (IllegalArgumentException e) {
       throw new IOException(directory + " is no grant of cinch lease", e);
     }
@@ -155,13 +141,8 @@ public final class GrantDirectory {
     return id;
   }
 
-  public LeasePlace place() {
-    return place;
-  }
-
-  /** Of its leases. */
-  public List<LeaseName> names() {
-    return names;
+  public ServerAddresses servers() {
+    return servers;
   }
 
   /** How long each renewal makes the leases last. */

@@ -3,7 +3,6 @@ package dev.cinch.cli.lease;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseName;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -35,10 +34,6 @@ public final class GrantOption {
   private static final Pattern PRINTED =
       Pattern.compile("\\A\\s*\\{\\s*\"id\"\\s*:\\s*\"([0-9a-f]{32})\"");
 
-  /** Where a witness begins, in the same. */
-  private static final Pattern NAMES =
-      Pattern.compile("\\{\\s*\"name\"\\s*:\\s*\"([^\"\\\\]{1,255})\"");
-
   @Option(
       names = "--grant-file",
       paramLabel = "FILE",
@@ -51,18 +46,11 @@ public final class GrantOption {
   List<String> arguments = List.of();
 
   /**
-   * A grant.
-   *
-   * @param names of its leases, as far as they stand beside its id
-   */
-  record Named(Id id, List<LeaseName> names) {}
-
-  /**
-   * Finds it.
+   * Finds its id.
    *
    * @throws Misuse if it is not given, or given so that others see it
    */
-  Named named(Io io) throws IOException {
+  Id id(Io io) throws IOException {
     if (!arguments.isEmpty()) {
       throw new Misuse(
           "a grant's id is a secret, and everybody on this machine sees arguments: set CINCH_GRANT,"
@@ -79,8 +67,7 @@ public final class GrantOption {
     if (!variable.contains("/")) {
       return parsed(VARIABLE, variable);
     }
-    GrantDirectory grant = GrantDirectory.open(Path.of(variable));
-    return new Named(grant.id(), grant.names());
+    return GrantDirectory.open(Path.of(variable)).id();
   }
 
   /** What other commands share of it: empty if it is not named by such a directory. */
@@ -91,19 +78,14 @@ public final class GrantOption {
         : Optional.empty();
   }
 
-  private Named parsed(String from, String text) {
+  private static Id parsed(String from, String text) {
     Matcher printed = PRINTED.matcher(text);
     String id = printed.find() ? printed.group(1) : text.strip();
     if (!ALONE.matcher(id).matches()) { // it may be a secret of another kind: don't repeat it
       throw new Misuse(
           from + " has no grant: 32 hexadecimal digits, or what cinch lease acquire printed");
     }
-    return new Named(Id.parse(id), names(text));
-  }
-
-  /** As the witnesses name them, in what acquire printed. */
-  private static List<LeaseName> names(String text) {
-    return NAMES.matcher(text).results().map(found -> new LeaseName(found.group(1))).toList();
+    return Id.parse(id);
   }
 
   private static String text(Path from) throws IOException {

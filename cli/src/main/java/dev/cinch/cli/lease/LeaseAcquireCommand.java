@@ -21,7 +21,6 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.hold.LeaseWait;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.http.LeaseDocuments;
-import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -113,14 +112,9 @@ final class LeaseAcquireCommand extends LeaseRequest {
   }
 
   @Override
-  @Nullable Path store() {
-    return store;
-  }
-
-  @Override
   void ask(LeaseClient client, Printer printer) throws Exception {
     Duration wait = waiting.checked();
-    LeaseOptions.checkNames(names);
+    LeaseClient.checkNames(names);
     if (holder != null) {
       try {
         OneLine.check("--holder", holder);
@@ -151,11 +145,8 @@ final class LeaseAcquireCommand extends LeaseRequest {
     }
     if (export) {
       GrantDirectory made = directory(client, grant);
-      ServerAddresses servers = place().servers();
       printer.line(
-          "export CINCH_GRANT="
-              + quoted(made.path())
-              + (servers == null ? "" : " CINCH_SERVER=" + quoted(servers)));
+          "export CINCH_GRANT=" + quoted(made.path()) + " CINCH_SERVER=" + quoted(made.servers()));
     } else {
       printer.print(LeaseDocuments.grant(grant));
     }
@@ -179,7 +170,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
 
   private GrantDirectory directory(LeaseClient client, Grant grant) throws Exception {
     try {
-      return GrantDirectory.make(grant.id(), place(), length.of(client), names, io.env());
+      return GrantDirectory.make(grant.id(), server.required(), length.of(client), io.env());
     } catch (IOException e) {
       giveBack(client.service(), grant);
       throw e;

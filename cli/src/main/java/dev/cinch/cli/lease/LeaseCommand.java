@@ -10,7 +10,6 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.http.LeaseDocuments;
-import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -56,21 +55,6 @@ public final class LeaseCommand {
         description = "The horizon of the logs concerned has passed the fence.")
     boolean fenced;
 
-    /** Where the grant was made, if that is told where it stands; else as the options say. */
-    LeasePlace place(LeaseOptions options, Io io) throws IOException {
-      Optional<GrantDirectory> shared = options.cell == null ? grant.shared(io) : Optional.empty();
-      return shared.map(GrantDirectory::place).filter(LeasePlace::isCell).isPresent()
-          ? shared.get().place()
-          : options.required();
-    }
-
-    /** Its id, once the client knows of which leases it is. */
-    Id id(LeaseClient client, Io io) throws IOException {
-      GrantOption.Named named = grant.named(io);
-      client.share(named.id(), named.names());
-      return named.id();
-    }
-
     LeaseReport report() {
       return report(OptionalLong.empty());
     }
@@ -96,7 +80,7 @@ public final class LeaseCommand {
         "  cinch lease renew --grant-file grant.json"
       })
   @SuppressWarnings("NullAway.Init")
-  static final class Renew extends LeaseRequest.OfCell {
+  static final class Renew extends LeaseRequest {
     @Mixin AlwaysJson json;
     @Mixin Held held;
     @Mixin ForOption length;
@@ -106,13 +90,8 @@ public final class LeaseCommand {
     }
 
     @Override
-    LeasePlace place() throws IOException {
-      return held.place(server, io);
-    }
-
-    @Override
     void ask(LeaseClient client, Printer printer) throws Exception {
-      Id id = held.id(client, io);
+      Id id = held.grant.id(io);
       // Appends that share the grant may have resumed it at an instance that answers (rule L12).
       List<Long> instances = held.grant.shared(io).isEmpty() ? List.of() : client.instances();
       printer.print(LeaseDocuments.grant(renewed(client, id, instances)));
@@ -143,7 +122,7 @@ public final class LeaseCommand {
         "  cinch lease release --grant-file - < grant.json"
       })
   @SuppressWarnings("NullAway.Init")
-  static final class Release extends LeaseRequest.OfCell {
+  static final class Release extends LeaseRequest {
     @Mixin AlwaysJson json;
     @Mixin Held held;
 
@@ -152,13 +131,8 @@ public final class LeaseCommand {
     }
 
     @Override
-    LeasePlace place() throws IOException {
-      return held.place(server, io);
-    }
-
-    @Override
     void ask(LeaseClient client, Printer printer) throws Exception {
-      Id id = held.id(client, io);
+      Id id = held.grant.id(io);
       Optional<GrantDirectory> shared = held.grant.shared(io);
       if (shared.isEmpty()) {
         client.service().release(id, held.report());

@@ -10,7 +10,6 @@ import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.http.LeaseDetail;
 import dev.cinch.lease.http.LeaseDocuments;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -21,7 +20,7 @@ import picocli.CommandLine.Parameters;
 
 /** Prints what a lease service knows of leases: a table, or JSON as the API has it. */
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
-abstract class LeaseListing extends LeaseRequest.OfCell {
+abstract class LeaseListing extends LeaseRequest {
   private static final int PAGE = 1_000;
   private static final List<String> HEAD =
       List.of("LEASE", "STATE", "HOLDER", "AGE", "EXPIRES", "WAITING");
@@ -151,16 +150,6 @@ abstract class LeaseListing extends LeaseRequest.OfCell {
 
     Listing(Io io) {
       super(io);
-    }
-
-    @Override
-    LeasePlace place() throws IOException {
-      LeasePlace place = super.place();
-      if (place.isCell()) {
-        throw new Failure.Refusal(
-            "a client of a cell lists no names: ask one of its servers with --server URL");
-      }
-      return place;
     }
 
     @Override

@@ -3,17 +3,14 @@ package dev.cinch.cli.lease;
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.cinch.bag.Store;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
-import dev.cinch.cli.base.StoreOptions;
+import dev.cinch.cli.base.ServerOptions;
 import dev.cinch.lease.JsonTree.Escapes;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -29,7 +26,7 @@ abstract class LeaseRequest implements Callable<Integer> {
 
   final Io io;
 
-  @Mixin LeaseOptions server;
+  @Mixin ServerOptions server;
 
   LeaseRequest(Io io) {
     this.io = io;
@@ -63,40 +60,10 @@ abstract class LeaseRequest implements Callable<Integer> {
 
   @Override
   public final Integer call() throws Exception {
-    LeasePlace place = place();
-    Store opened = place.isCell() ? StoreOptions.open(store(), SystemTime.INSTANCE) : null;
-    try (Output out = io.output();
-        LeaseClient client =
-            LeaseClient.open(place, server.credentials.get(), opened, SystemTime.INSTANCE)) {
+    var client = new LeaseClient(server.required(), server.credentials.get());
+    try (Output out = io.output()) {
       out.ifClosed(ifClosed());
       return answer(client, out::line);
-    }
-  }
-
-  /** Where leases are. */
-  LeasePlace place() throws IOException {
-    return server.required();
-  }
-
-  /** The store that was named; null if none was. */
-  abstract @Nullable Path store();
-
-  /** Of commands that use the store for nothing else. */
-  @SuppressWarnings("NullAway.Init")
-  abstract static class OfCell extends LeaseRequest {
-    @Option(
-        names = "--store",
-        paramLabel = "DIR",
-        description = "With --cell: the store that the cell serves (or CINCH_STORE).")
-    @Nullable Path store;
-
-    OfCell(Io io) {
-      super(io);
-    }
-
-    @Override
-    final @Nullable Path store() {
-      return store;
     }
   }
 

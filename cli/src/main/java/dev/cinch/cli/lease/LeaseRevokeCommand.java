@@ -30,7 +30,7 @@ import picocli.CommandLine.Parameters;
     },
     footer = {"", "Example:", "  cinch lease revoke jobs/42 --reason 'its machine hangs'"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
-final class LeaseRevokeCommand extends LeaseRequest.OfCell {
+final class LeaseRevokeCommand extends LeaseRequest {
   @Mixin JsonOption json;
 
   @Parameters(paramLabel = "LEASE", description = "The lease's name.")

@@ -6,6 +6,7 @@ import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.MachineNames;
 import dev.cinch.cli.base.Misuse;
+import dev.cinch.cli.base.ServerOptions;
 import dev.cinch.cli.base.StoppableTime;
 import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.lease.Grant;
@@ -19,6 +20,7 @@ import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.hold.LeaseWait;
 import dev.cinch.lease.hold.LostAnswers;
+import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -87,7 +89,7 @@ public final class LeaseRunCommand implements Callable<Integer> {
 
   private final Io io;
 
-  @Mixin LeaseOptions server;
+  @Mixin ServerOptions server;
   @Mixin WaitOption waiting;
 
   @Option(
@@ -156,7 +158,7 @@ public final class LeaseRunCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     Duration wait = waiting.checked();
-    LeaseOptions.checkNames(names);
+    LeaseClient.checkNames(names);
     RunningCommand running = RunningCommand.ofLauncher(io);
     if (running == null && !hasCommand) {
       throw new Misuse("name a command to run: cinch lease run LEASE... -- COMMAND");
@@ -168,12 +170,11 @@ public final class LeaseRunCommand implements Callable<Integer> {
       throw new IOException(
           "Java alone can't run a command under leases; start Cinch with its launcher, bin/cinch");
     }
-    LeasePlace place = server.required();
+    ServerAddresses servers = server.required();
     var time = new StoppableTime(SystemTime.INSTANCE, io.stop());
     Store opened = StoreOptions.open(store, time);
-    try (LeaseClient client =
-            LeaseClient.open(place, server.credentials.get(), opened, SystemTime.INSTANCE);
-        var keeper = new LeaseKeeper(time)) {
+    var client = new LeaseClient(servers, server.credentials.get());
+    try (var keeper = new LeaseKeeper(time)) {
       HeldLease held;
       try {
         Consumer<String> say = line -> io.say(NAME, line);
@@ -194,7 +195,7 @@ public final class LeaseRunCommand implements Callable<Integer> {
         return io.stop().exitCode();
       }
       time.settle();
-      return run(held, length(client, opened), place, running);
+      return run(held, length(client, opened), servers, running);
     }
   }
 
@@ -248,15 +249,13 @@ public final class LeaseRunCommand implements Callable<Integer> {
     }
   }
 
-  private int run(HeldLease held, Duration length, LeasePlace place, RunningCommand running)
+  private int run(HeldLease held, Duration length, ServerAddresses servers, RunningCommand running)
       throws IOException, InterruptedException {
-    GrantDirectory grant = shared(held, length, place);
+    GrantDirectory grant = shared(held, length, servers);
     List<String> variables = new ArrayList<>();
     variables.add(GrantOption.VARIABLE + "=" + grant.path());
     variables.add("CINCH_FENCE=" + fence(held));
-    if (place.servers() != null) {
-      variables.add("CINCH_SERVER=" + place.servers());
-    }
+    variables.add("CINCH_SERVER=" + servers);
     if (store != null) {
       variables.add("CINCH_STORE=" + store.toAbsolutePath());
     }
@@ -292,10 +291,10 @@ public final class LeaseRunCommand implements Callable<Integer> {
         .fencingToken();
   }
 
-  private GrantDirectory shared(HeldLease held, Duration length, LeasePlace place)
+  private GrantDirectory shared(HeldLease held, Duration length, ServerAddresses servers)
       throws IOException {
     try {
-      return GrantDirectory.make(held.id(), place, length, names, io.env());
+      return GrantDirectory.make(held.id(), servers, length, io.env());
     } catch (IOException e) {
       String unused = released(held, new GrantDirectory.Uses(0, OptionalLong.empty(), Set.of()));
       throw e;

@@ -24,7 +24,7 @@ import picocli.CommandLine.Parameters;
     },
     footer = {"", "Example:", "  cinch lease who jobs/42"})
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
-final class LeaseWhoCommand extends LeaseRequest.OfCell {
+final class LeaseWhoCommand extends LeaseRequest {
   private static final long NANOS_PER_S = 1_000_000_000;
 
   /** As {@code cinch} calls itself where nobody gives it another name. */

@@ -12,6 +12,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.http.ShardRouter;
 import java.io.IOException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -100,7 +101,7 @@ final class LeaseChoice {
   private Optional<LeaseInfo> known(LeaseName of, Store store)
       throws IOException, LeaseUnavailableException {
     // Both from the same server: where one of a shard was, another store's may be by now.
-    HttpLeaseClient client = server.client().server(of);
+    HttpLeaseClient client = ShardRouter.of(server.required(), server.credentials.get()).server(of);
     String served = client.health().store();
     String id = store.context().identity().id().toString();
     if (!served.equals(id)) {

@@ -25,7 +25,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,11 +57,6 @@ public final class LateService implements LeaseService {
     } finally {
       started.cancel(false); // who waits for a service that did not start is let go
     }
-  }
-
-  /** Has somebody told of the service, at once if it has started. */
-  void whenStarted(Consumer<MemoryLeaseService> told) {
-    var unused = started.thenAccept(told);
   }
 
   private LeaseService service() throws LeaseUnavailableException {

@@ -14,7 +14,6 @@ import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellNode;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.CellStatus;
-import dev.cinch.lease.direct.NodeCeilings;
 import dev.cinch.lease.etcd.EtcdCluster;
 import dev.cinch.lease.etcd.EtcdInstance;
 import dev.cinch.lease.etcd.EtcdRegister;
@@ -23,14 +22,11 @@ import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.register.CellRegister;
 import dev.cinch.lease.register.RegisterBackend;
 import dev.cinch.lease.time.TimeSource;
-import dev.cinch.lease.witness.GrantSigner;
 import dev.cinch.lease.witness.SigningKey;
-import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.Optional;
-import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -89,8 +85,6 @@ public final class ServeBackend {
   private @Nullable CellFile file;
 
   private @Nullable CellNode running;
-  private @Nullable NodeSigning signing;
-  private @Nullable NodeCeilings ceilings;
 
   /** Of gRPC, whose failures are told; Java's own logging would print them as well. */
   private java.util.logging.@Nullable Logger quiet;
@@ -180,34 +174,6 @@ public final class ServeBackend {
         : Optional.of(file.signingKey(cell, node));
   }
 
-  /**
-   * Signs what is granted: with a cell, a majority of its nodes; else a key alone.
-   *
-   * @param key this server's; its node's with a cell
-   */
-  public GrantSigner signer(@Nullable Store store, SigningKey key) throws IOException {
-    CellFile of = file;
-    if (of == null || store == null || cell == null || node == null) {
-      return new WitnessSigner(key);
-    }
-    var limit =
-        new NodeCeilings(
-            apartMs(store),
-            TimeUnit.NANOSECONDS.toMillis(of.algorithm().longest()),
-            Executors.newSingleThreadExecutor(
-                run -> {
-                  var thread = new Thread(run, "cinch-ceilings");
-                  thread.setDaemon(true);
-                  return thread;
-                }));
-    ceilings = limit;
-    CellFile unused =
-        CellFile.read(cell, store.context().identity().id()); // another store lacks the keys, too
-    NodeSigning made = NodeSigning.of(of, node, store.context(), key, limit);
-    signing = made;
-    return made.signer();
-  }
-
   /** What a node does until it is closed. */
   public interface Running extends AutoCloseable {
     @Override
@@ -220,7 +186,7 @@ public final class ServeBackend {
   }
 
   /**
-   * Starts what keeps the leases, and has the service use it; after {@link #signer}.
+   * Starts what keeps the leases, and has the service use it.
    *
    * @param first whether the cell is said to be new
    * @param where clients find this server
@@ -240,13 +206,12 @@ public final class ServeBackend {
     if (in != null) {
       return startEtcd(in, service, store, time, longestLeaseMs, where, key, gone);
     }
-    NodeSigning signs = signing;
-    if (cell == null || node == null || signs == null) {
+    if (cell == null || node == null || file == null) {
       return () -> {};
     }
     CellFile of = CellFile.read(cell, store.context().identity().id());
+    long unused = TrustedKeyFiles.add(store.context(), key); // before it signs anything (rule F3)
     CellNode started = CellNode.start(of, node, ownDirectory(), CellSettings.DEFAULT, time, first);
-    started.notary(signs.notary());
     running = started;
     join(store, of.instance(), where, key);
     long apartMs = apartMs(store);
@@ -256,7 +221,7 @@ public final class ServeBackend {
                 .clockWithin(of.algorithm().clockWithin()))
         .backend(
             RegisterBackend.on(
-                new CellRegister(started, RandomGenerator.getDefault(), signs.signer()),
+                new CellRegister(started, RandomGenerator.getDefault()),
                 TimeUnit.MILLISECONDS.toNanos(of.sinceMs() - apartMs),
                 longestLeaseMs,
                 apartMs));
@@ -266,13 +231,6 @@ public final class ServeBackend {
   /** How far two clocks are apart at most that the store allows. */
   public static long apartMs(Store store) {
     return TimeUnit.NANOSECONDS.toMillis(store.settings().clocksApartNanos());
-  }
-
-  /** The service has started: a node signs from now on. */
-  public void started(MemoryLeaseService service) {
-    if (ceilings != null) {
-      ceilings.of(service);
-    }
   }
 
   private Running startEtcd(

@@ -26,6 +26,7 @@ import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.GrantSigner;
 import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.URI;
@@ -214,7 +215,7 @@ public final class ServeCommand implements Callable<Integer> {
       requireKeyOf(opened);
     }
     SigningKey signing = KeygenCommand.load(key, io, "cinch serve");
-    GrantSigner signer = backend.signer(opened, signing);
+    var signer = new WitnessSigner(signing);
     TimeBounds bounds = times.bounds(io, time, opened);
     MemoryLeaseService.Builder builder = builder(opened, signer, time).bounds(bounds);
     Optional<Shard> shard = opened == null ? Optional.empty() : shards.now(opened.context());
@@ -336,7 +337,6 @@ public final class ServeCommand implements Callable<Integer> {
           new StoreInstances(opened.context(), Optional.of(address(server)), shard, signing));
     }
     service.start(builder);
-    service.whenStarted(backend::started);
   }
 
   /**

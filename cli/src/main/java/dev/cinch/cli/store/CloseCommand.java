@@ -122,7 +122,8 @@ public final class CloseCommand implements Callable<Integer> {
     if (every != null && wait) {
       throw new Misuse("--wait ends once all is settled, and --every never does; leave one out");
     }
-    @Nullable ShardRouter client = server.isGiven() ? server.client() : null;
+    @Nullable ShardRouter client =
+        server.isGiven() ? ShardRouter.of(server.required(), server.credentials.get()) : null;
     Store opened = store.open();
     logs.check(opened); // a wrong name is told at once, also with --every
     TimeSource time = opened.context().time();

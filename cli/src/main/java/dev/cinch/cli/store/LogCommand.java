@@ -175,7 +175,8 @@ public final class LogCommand {
     private void refuseUnderLeases(StoreContext context, Log log, long now)
         throws IOException, LeaseUnavailableException {
       if (server.isGiven()) {
-        Optional<LeaseName> lease = naming(server.client(), log);
+        Optional<LeaseName> lease =
+            naming(ShardRouter.of(server.required(), server.credentials.get()), log);
         if (lease.isPresent()) {
           throw new Failure.Refusal(
               "lease "

@@ -16,8 +16,6 @@ import dev.cinch.lease.cell.Flease;
 import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.time.SystemTime;
-import dev.cinch.lease.witness.CellKeys;
-import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.StoreStatement;
 import java.io.IOException;
@@ -61,32 +59,6 @@ class CellInitTest {
     return Cinch.on(store).run(words.toArray(String[]::new));
   }
 
-  @Test
-  void theKeyIsChangedAndPassesAreMadeOfIt() throws Exception {
-    init(NODES).ended(0);
-    String first = Files.readString(key);
-    Cinch cinch = new Cinch();
-    String cell = file.toString();
-    assertTrue(cinch.run("cell", "key", "turn", cell).ended(3).err().contains("add one first"));
-    cinch.run("cell", "key", "add", cell).ended(0);
-    assertEquals(first, Files.readString(key).lines().findFirst().orElseThrow() + "\n");
-    cinch.run("cell", "key", "turn", cell).ended(0);
-    cinch.run("cell", "key", "drop", cell).ended(0);
-    assertEquals(1, Files.readString(key).lines().count());
-    assertFalse(Files.readString(key).equals(first));
-    assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(key)));
-    String out = temp.resolve("ci.key").toString();
-    String[] pass = {
-      "cell", "pass", cell, "--name=ci", "--right=acquire:ci/", "--for=1h", "--out=" + out
-    };
-    cinch.run(pass).ended(0);
-    assertTrue(cinch.run(pass).ended(3).err().contains("is there already"));
-    pass[4] = "--right=revoke:ci/";
-    assertTrue(cinch.run(pass).ended(2).err().contains("has the right acquire, and no other"));
-    Files.copy(Path.of(out), key, StandardCopyOption.REPLACE_EXISTING);
-    assertTrue(cinch.run("cell", "key", "add", cell).ended(4).err().contains("is a pass"));
-  }
-
   private List<String> instances() throws IOException {
     try (var names = Files.list(store.resolve("service/instances"))) {
       // A number's signed name, and beside it where its server listens.
@@ -109,7 +81,7 @@ class CellInitTest {
     assertEquals("", ran.err());
     CellFile cell = CellFile.read(file);
     assertEquals(1, cell.instance());
-    trusts(2, 1);
+    trusts(2);
     String id = Files.readString(file).replaceAll("(?s).*\"store\" : \"(.*?)\".*", "$1");
     assertEquals(Optional.of(id), cell.store().map(Object::toString));
     assertEquals(new PaxosLease(60_000_000_000L, 500, 182_400_000_000L), cell.algorithm());
@@ -131,18 +103,16 @@ class CellInitTest {
         line);
   }
 
-  /** A key of the store is that of an instance's nodes, whose files are for their owner alone. */
-  private void trusts(int number, long instance) throws IOException {
-    Path trusted = store.resolve("keys/000000000" + number);
-    KeyFile there = KeyFile.decode(Files.readAllBytes(trusted), Name.of(trusted));
-    var nodes = new ArrayList<PublicKey>();
+  /** Keys of the store from a number on are those of the nodes, whose files are their owner's. */
+  private void trusts(int number) throws IOException {
     for (int id = 1; id <= 3; id++) {
       Path own = temp.resolve("cell-node-" + id + ".key");
       assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(own)));
-      nodes.add(SigningKey.load(own).publicKey());
+      Path trusted = store.resolve("keys/000000000" + (number + id - 1));
+      KeyFile there = KeyFile.decode(Files.readAllBytes(trusted), Name.of(trusted));
+      assertEquals(SigningKey.load(own).publicKey(), there.key());
+      assertEquals(1, there.endorsement().signedBy());
     }
-    assertEquals(Optional.of(new CellKeys(instance, nodes)), there.key().cell());
-    assertEquals(1, there.endorsement().signedBy());
   }
 
   @Test
@@ -196,7 +166,7 @@ class CellInitTest {
       Files.delete(own);
     }
     init(NODES).ended(0); // no server of the first cell answers
-    trusts(3, 2);
+    trusts(5);
     assertFalse(java.util.Arrays.equals(before, Files.readAllBytes(file)));
     assertEquals(2, CellFile.read(file).instance());
   }

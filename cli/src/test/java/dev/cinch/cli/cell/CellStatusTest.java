@@ -187,7 +187,7 @@ class CellStatusTest {
   void datagramsOfStrangersAreToldAndNoTrouble() throws Exception {
     ServedCell cell = cell();
     for (int node = 1; node <= 3; node++) {
-      cell.tell(status(node, 0, 0, new Traffic(1, 2, 3, 4, 5, 0, 0, 0, 0, 8, 0, 0)));
+      cell.tell(status(node, 0, 0, new Traffic(1, 2, 3, 4, 5, 0, 0, 0, 0, 8, 0)));
     }
     String out = cell.status().ended(0).out();
     assertTrue(out.contains("node 2 dropped 8 datagrams that were altered, or signed"), out);

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.http.ServerAddresses;
 import java.io.Closeable;
 import java.io.IOException;
@@ -39,9 +38,8 @@ class GrantDirectoryTest {
     grant =
         GrantDirectory.make(
             new Id(0, 1),
-            LeasePlace.of(ServerAddresses.parse("http://h:1,http://h:2")),
+            ServerAddresses.parse("http://h:1,http://h:2"),
             Duration.ofMinutes(1),
-            List.of(new LeaseName("a")),
             name -> temp.toString());
   }
 

@@ -13,6 +13,7 @@ import dev.cinch.cli.Served;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.serve.RestartTest;
 import dev.cinch.lease.IsoTime;
+import dev.cinch.lease.http.ServerAddresses;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -600,9 +601,8 @@ class LeaseRunTest {
   @Test
   void aGrantThatIsGivenBackLetsNoAppendBegin() throws Exception {
     var id = dev.cinch.lease.Id.parse("0".repeat(31) + "1");
-    var place = LeasePlace.parse(served.uri());
-    var grant =
-        GrantDirectory.make(id, place, Duration.ofSeconds(30), List.of(), name -> temp.toString());
+    var servers = ServerAddresses.parse(served.uri());
+    var grant = GrantDirectory.make(id, servers, Duration.ofSeconds(30), name -> temp.toString());
     assertEquals(Duration.ofSeconds(30), GrantDirectory.open(grant.path()).lasting());
     assertEquals("rwx------", mode(grant.path()));
     assertEquals("rw-------", mode(grant.path().resolve("grant")));

@@ -104,7 +104,7 @@ class CellReplaceTest {
         backend.check(true);
         Path own = backend.signingKey().orElseThrow();
         MemoryLeaseService.Builder builder =
-            MemoryLeaseService.builder(backend.signer(opened, SigningKey.load(own)), time);
+            MemoryLeaseService.builder(new WitnessSigner(SigningKey.load(own)), time);
         nodes.add(
             backend.start(
                 builder,
@@ -115,9 +115,7 @@ class CellReplaceTest {
                 new InstanceFile(node.http(), "node"),
                 SigningKey.load(own),
                 () -> {}));
-        MemoryLeaseService server = builder.start();
-        backend.started(server);
-        servers.add(server);
+        servers.add(builder.start());
       }
     }
 

@@ -13,7 +13,6 @@ import dev.cinch.lease.cell.Message.Told;
 import dev.cinch.lease.table.SortedRows;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -109,17 +108,6 @@ public abstract class Acceptor {
       byte[] row = get(query.name());
       out.send(from, new Told(query.name(), memory(row, now)));
     }
-  }
-
-  /**
-   * The value that it accepted with a ballot; empty if it did not, has accepted another since, or
-   * is quarantined.
-   */
-  public final Optional<Bytes> accepted(Bytes name, Ballot ballot, long now) {
-    byte[] row = now < quarantinedUntil ? null : get(name);
-    return row != null && Row.hasAccepted(row) && Row.compare(row, Row.ACCEPTED, ballot) == 0
-        ? Optional.of(Row.value(row))
-        : Optional.empty();
   }
 
   /** Whether it has accepted a value with this ballot, or with one above it. */

@@ -9,9 +9,8 @@ import org.jspecify.annotations.Nullable;
  * ever (rule P4), so a ballot also names the lease that the attempt was about. Immutable.
  *
  * @param counter 0 to {@link #MAX_COUNTER}; 0 only in {@link #NONE}
- * @param boot how often the node has started, from a counter on its disk; of a client drawn at
- *     random, from 1
- * @param node as configured, never derived from an address; of a client below 0, drawn at random
+ * @param boot how often the node has started, from a counter on its disk; from 1
+ * @param node as configured, never derived from an address
  */
 public record Ballot(long counter, int boot, int node) implements Comparable<Ballot> {
   /** Nobody comes near it by counting, or with nanoseconds since 1970 before 2116. */

@@ -92,16 +92,6 @@ public sealed interface Message {
     }
   }
 
-  /** To acceptors: sign what you accepted with a ballot. */
-  record Sign(Bytes name, Ballot ballot) implements Message {}
-
-  /**
-   * The answer, of a node whose acceptor did accept with that ballot.
-   *
-   * @param signature as the node's {@code Notary} made it
-   */
-  record Signed(Bytes name, Ballot ballot, Bytes signature) implements Message {}
-
   /**
    * Where a machine puts what it wants sent. The caller may deliver a message late, never, or
    * several times, in any order, but not altered (PaxosLease, 1.1).

@@ -185,12 +185,6 @@ public abstract class Proposer {
     return granted == null;
   }
 
-  /** Whether an acceptor has the lease that was granted last, as far as is known, or it is over. */
-  public final boolean isKnownBy(int acceptor) {
-    int index = cell.indexOf(acceptor);
-    return granted == null || (index >= 0 && granted.hasAccepted(index));
-  }
-
   /** Whether the attempt that found something still waits for {@link #propose}. */
   public final boolean waitsFor(Step.Found found) {
     return attempt != null

@@ -281,8 +281,7 @@ final class ServerMetrics {
             "otherVersion",
             "notForThisNode",
             "unknownSender",
-            "wrongKey",
-            "stale"));
+            "wrongKey"));
     all.add(peers(node, "heard", "How long ago it was heard last.", "heardAgoMs"));
     all.add(
         peers(

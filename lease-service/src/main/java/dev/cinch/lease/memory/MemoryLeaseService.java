@@ -371,38 +371,6 @@ public final class MemoryLeaseService implements LeaseService {
     return true;
   }
 
-  /**
-   * Whether this instance may sign such an expiry: it is not above a ceiling that it has published,
-   * those of earlier instances have passed (rule L3), and no later instance is known. Never waits.
-   *
-   * @param expiry nanoseconds since the Unix epoch, not further from now than leases last
-   */
-  public boolean maySign(long expiry) {
-    Reading at = clock.read();
-    try {
-      boolean reached =
-          guard.earlier().waitLeft(at) == 0 && guard.permitNow(at, expiry - at.now()) >= expiry;
-      if (reached) {
-        guard.noteGranted(at, expiry - at.now());
-      }
-      return reached;
-    } catch (LeaseRefusedException | StoreNeededException e) {
-      return false;
-    }
-  }
-
-  /**
-   * Publishes a ceiling, if need be, so that such an expiry may be signed. May do the registry's
-   * I/O.
-   *
-   * @throws LeaseRefusedException if it may not be: the store can't be used, or a later instance
-   *     has taken over
-   */
-  public void reach(long expiry) throws LeaseRefusedException {
-    Reading at = waiting.read();
-    long unused = guard.permit(at, expiry - at.now());
-  }
-
   /** What it says about itself. */
   public ServiceInfo info() {
     Reading at = clock.read();

@@ -10,7 +10,6 @@ import dev.cinch.lease.cell.Message.Memory;
 import dev.cinch.lease.cell.Step;
 import dev.cinch.lease.cell.net.CellNode;
 import dev.cinch.lease.cell.net.CellNode.Outcome;
-import dev.cinch.lease.cell.net.Notary;
 import dev.cinch.lease.register.StateRegister.ChangeQueue;
 import dev.cinch.lease.table.LeaseBackend.UnansweredException;
 import dev.cinch.lease.table.Refusals;
@@ -54,15 +53,15 @@ public final class CellRegister implements StateRegister {
 
   private static final long RETRY_AFTER = 200_000_000L;
 
+  /** A name: whether nodes answer for it does not hang on which. */
+  private static final Bytes ANY = Bytes.of("0");
+
   /** So many names of a list are asked for at once: the answers fit the buffers of sockets. */
   private static final int ASKED_AT_ONCE = 64;
 
   private final CellNode node;
   private final RandomGenerator random;
   private final LongFunction<Executor> later;
-
-  /** Has nodes sign what is written; null where nobody has to. */
-  private final @Nullable CellSigner signer;
 
   /** How long a node that stops in the middle of a change keeps others out. */
   private final long turnNanos;
@@ -71,14 +70,11 @@ public final class CellRegister implements StateRegister {
 
   /**
    * @param random spreads out attempts of several nodes for one name
-   * @param signer has the nodes sign a lease once they have accepted it, before it is told that it
-   *     was written; null if nobody has to
    */
-  public CellRegister(CellNode node, RandomGenerator random, @Nullable CellSigner signer) {
+  public CellRegister(CellNode node, RandomGenerator random) {
     this(
         node,
         random,
-        signer,
         nanos -> CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS),
         new ChangeQueue());
   }
@@ -88,14 +84,9 @@ public final class CellRegister implements StateRegister {
    * @param turns of the changes of a name
    */
   CellRegister(
-      CellNode node,
-      RandomGenerator random,
-      @Nullable CellSigner signer,
-      LongFunction<Executor> later,
-      ChangeQueue turns) {
+      CellNode node, RandomGenerator random, LongFunction<Executor> later, ChangeQueue turns) {
     this.node = node;
     this.random = random;
-    this.signer = signer;
     this.later = later;
     this.turns = turns;
     this.turnNanos = Math.min(TURN_NANOS + 2 * node.shortest(), node.longest());
@@ -120,9 +111,6 @@ public final class CellRegister implements StateRegister {
 
     /** Whether anything was proposed: then it may have been written. */
     private volatile boolean proposed;
-
-    /** What the last call proposed. */
-    private volatile Bytes value = Bytes.EMPTY;
 
     private long retry = RETRY_NANOS;
 
@@ -149,8 +137,7 @@ public final class CellRegister implements StateRegister {
       try {
         Optional<byte[]> next = change.of(found(found));
         proposed |= next.isPresent();
-        value = Bytes.of(next.orElse(new byte[0]));
-        return next.map(bytes -> value);
+        return next.map(Bytes::of);
       } catch (LeaseRefusedException e) {
         refusal = e;
         return Optional.empty();
@@ -175,41 +162,14 @@ public final class CellRegister implements StateRegister {
 
     private void ended(Step step) {
       if (step instanceof Step.Granted granted) {
-        written(granted);
+        var unused = node.release(key, granted.ballot(), LINGER_NANOS);
+        done.complete(true);
       } else if (step instanceof Step.Held held) {
         again(Math.min(held.retryAfterNanos(), retry));
       } else {
         proposed |= step instanceof Step.Indeterminate;
         giveUp("too few nodes of the cell answer");
       }
-    }
-
-    /** Nobody else changes the name until the nodes have signed: then they have it still. */
-    private void written(Step.Granted granted) {
-      Optional<Notary.Witnessed> signatures =
-          signer == null ? Optional.empty() : signer.collect(value);
-      if (signatures.isEmpty()) {
-        release(granted);
-        done.complete(true);
-        return;
-      }
-      long patience = Math.min(granted.until(), giveUpAt) - node.now();
-      var unused =
-          node.sign(key, granted.ballot(), patience, signatures.get())
-              .whenComplete(
-                  (enough, failure) -> {
-                    release(granted);
-                    if (enough != null && enough) {
-                      done.complete(true);
-                    } else {
-                      giveUp("too few nodes of the cell sign it");
-                    }
-                  })
-              .whenComplete(this::failed);
-    }
-
-    private void release(Step.Granted granted) {
-      var unused = node.release(key, granted.ballot(), LINGER_NANOS);
     }
 
     private void declined() {
@@ -313,7 +273,7 @@ public final class CellRegister implements StateRegister {
 
   @Override
   public CompletableFuture<?> reach() {
-    return node.query(node.key().get().askable(), TURN_NANOS)
+    return node.query(ANY, TURN_NANOS)
         .thenApply(
             memory ->
                 memory.orElseThrow(
@@ -332,21 +292,6 @@ public final class CellRegister implements StateRegister {
   @Override
   public void listen(BiConsumer<String, byte[]> listener) {
     node.listen((name, value) -> listener.accept(text(name), value.toArray()));
-  }
-
-  @Override
-  public void unneeded(byte[] value) {
-    if (signer != null) {
-      signer.forget(Bytes.of(value));
-    }
-  }
-
-  @Override
-  public void sweep() {
-    node.key().reload();
-    if (signer != null) {
-      signer.sweep();
-    }
   }
 
   @Override

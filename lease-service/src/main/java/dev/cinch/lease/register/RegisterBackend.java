@@ -21,7 +21,6 @@ import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.table.LeaseBackend.UnendedException;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
-import dev.cinch.lease.table.LeaseStateCodec;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Revocations;
 import java.util.ArrayList;
@@ -148,20 +147,14 @@ public final class RegisterBackend implements LeaseBackend {
       requireWanted(id);
       return keep(id, names, !request.tentative(), states);
     } catch (Acquisition.Unended e) {
-      unneeded(states);
       undo(id, acquired, before, now);
       throw new UnendedException(changes.unended(names, now));
     } catch (LeaseRefusedException e) {
-      unneeded(states);
       if (e.reason() != Reason.NOT_YET) { // then it is asked again, and goes on
         undo(id, acquired, before, now);
       }
       throw e;
     }
-  }
-
-  private void unneeded(List<LeaseState> written) {
-    written.forEach(lease -> register.unneeded(LeaseStateCodec.encode(lease)));
   }
 
   private void requireWanted(Id id) throws LeaseRefusedException {
@@ -410,19 +403,6 @@ public final class RegisterBackend implements LeaseBackend {
   @Override
   public boolean knows(Id id) {
     return grants.get(id).isPresent() || grants.wasReleased(id);
-  }
-
-  /**
-   * Takes note of a full grant that another machine has met, or another process of its holder; who
-   * has its leases is looked up in the register, whenever one is asked for.
-   *
-   * @param names of all its leases
-   * @param now signed time
-   */
-  public void share(Id id, List<LeaseName> names, long now) {
-    if (grants.get(id).isEmpty()) {
-      grants.put(id, names.stream().sorted().toList(), true, now);
-    }
   }
 
   @Override

@@ -98,9 +98,6 @@ public interface StateRegister {
    */
   default void onLoss(Runnable lost) {}
 
-  /** Whoever asked for a value that was written is refused: what is kept for the answer may go. */
-  default void unneeded(byte[] value) {}
-
   /** Forgets what is long over; called about every second. */
   default void sweep() {}
 

@@ -6,7 +6,7 @@ import java.util.List;
 
 /**
  * Signs the witnesses of one grant. A seam: an implementation may gather the witnesses of several
- * grants under one signature, or ask another machine to sign. Thread-safe.
+ * grants under one signature. Thread-safe.
  */
 public interface GrantSigner {
   /** The witnesses signed, in the same order. */

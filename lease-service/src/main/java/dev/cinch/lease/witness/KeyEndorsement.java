@@ -20,8 +20,7 @@ import java.nio.charset.StandardCharsets;
  * </pre>
  *
  * <p>Of a key that is {@link PublicKey#until delegated} it begins with "cinch delegated key 1\n",
- * and its end, 8 bytes, follows the number. Of a {@link CellKeys cell} it begins with "cinch
- * trusted cell 1\n", so that nobody can pass off its key for one that signs alone.
+ * and its end, 8 bytes, follows the number.
  */
 @CheckReturnValue
 public final class KeyEndorsement {
@@ -33,9 +32,6 @@ public final class KeyEndorsement {
   private static final byte[] DELEGATED_DOMAIN =
       "cinch delegated key 1\n".getBytes(StandardCharsets.US_ASCII);
 
-  private static final byte[] CELL_DOMAIN =
-      "cinch trusted cell 1\n".getBytes(StandardCharsets.US_ASCII);
-
   /** Every read of a log asks for the same few. */
   private static final GoodSignatures GOOD = new GoodSignatures();
 
@@ -43,7 +39,7 @@ public final class KeyEndorsement {
 
   private static byte[] statement(Id store, long number, PublicKey key) {
     boolean delegated = key.isDelegated();
-    byte[] domain = delegated ? DELEGATED_DOMAIN : key.cell().isPresent() ? CELL_DOMAIN : DOMAIN;
+    byte[] domain = delegated ? DELEGATED_DOMAIN : DOMAIN;
     int numbers = delegated ? 2 : 1;
     ByteBuffer out =
         ByteBuffer.allocate(domain.length + Id.BYTES + numbers * Long.BYTES + PublicKey.BYTES)

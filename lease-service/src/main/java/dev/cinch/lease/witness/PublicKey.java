@@ -3,14 +3,13 @@ package dev.cinch.lease.witness;
 import dev.cinch.lease.Sha256;
 import java.util.Arrays;
 import java.util.HexFormat;
-import java.util.Optional;
 import org.bouncycastle.crypto.params.Ed25519PublicKeyParameters;
 import org.bouncycastle.crypto.signers.Ed25519Signer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An Ed25519 public key, or what stands for {@link CellKeys several}. Written as 64 lower-case
- * hexadecimal digits. Immutable and thread-safe; arrays are copied.
+ * An Ed25519 public key. Written as 64 lower-case hexadecimal digits. Immutable and thread-safe;
+ * arrays are copied.
  */
 public final class PublicKey {
   /** Bytes of a key. */
@@ -27,7 +26,6 @@ public final class PublicKey {
 
   private final byte[] bytes;
   private final byte[] id;
-  private final @Nullable CellKeys cell;
   private final long end;
 
   /** Finding it takes a fifth of a verification, so it is kept; found on demand. */
@@ -37,34 +35,25 @@ public final class PublicKey {
    * @throws IllegalArgumentException if there are not 32 bytes
    */
   public PublicKey(byte[] bytes) {
-    this(bytes, null, NEVER);
+    this(bytes, NEVER);
   }
 
-  private PublicKey(byte[] bytes, @Nullable CellKeys cell, long end) {
+  private PublicKey(byte[] bytes, long end) {
     if (bytes.length != BYTES) {
       throw new IllegalArgumentException("a public key has 32 bytes, not " + bytes.length);
     }
     this.bytes = bytes.clone();
     this.id = Arrays.copyOf(Sha256.of(bytes), ID_BYTES);
-    this.cell = cell;
     this.end = end;
-  }
-
-  static PublicKey ofCell(CellKeys cell) {
-    return new PublicKey(cell.commitment(), cell, NEVER);
   }
 
   /**
    * This key as one that is delegated: it signs leases that are over by an end, and no other key.
    *
    * @param end signed time, nanoseconds since the Unix epoch
-   * @throws IllegalArgumentException of a cell's key
    */
   public PublicKey until(long end) {
-    if (cell != null) {
-      throw new IllegalArgumentException("a cell's key is not delegated");
-    }
-    return new PublicKey(bytes, null, end);
+    return new PublicKey(bytes, end);
   }
 
   /** When the leases are over that it signs, at the latest; {@link #NEVER} unless delegated. */
@@ -115,17 +104,12 @@ public final class PublicKey {
     return HexFormat.of().formatHex(id);
   }
 
-  /** The keys that it stands for, of which a majority signs; empty for one that signs alone. */
-  public Optional<CellKeys> cell() {
-    return Optional.ofNullable(cell);
-  }
-
   /**
    * Whether a signature of any length is this key's of these parts, as one ({@link
-   * SigningKey#sign}). None is a cell's: that takes a majority of its nodes.
+   * SigningKey#sign}).
    */
   public boolean hasSigned(byte[] signature, byte[]... parts) {
-    if (signature.length != SIGNATURE_BYTES || cell != null) {
+    if (signature.length != SIGNATURE_BYTES) {
       return false;
     }
     Ed25519PublicKeyParameters found = point;

@@ -5,7 +5,6 @@ import dev.cinch.lease.Id;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
-import java.util.List;
 
 /**
  * The signature of a key of a store under a line or more of text: what a server of the lease
@@ -49,30 +48,20 @@ public final class StoreStatement {
   }
 
   /**
-   * Whether a key of the store has signed it: one that signs alone, or one of the nodes of the cell
-   * that is this instance.
+   * Whether a key of the store has signed it.
    *
    * @param keys that the store trusts
-   * @param instance of the lease service, of which the text is; 0 if it is of none
    * @param signature {@link #DIGITS} lower-case hexadecimal digits; others are no signature
    */
-  public static boolean isSigned(
-      TrustedKeys keys, Id store, long instance, String text, String signature) {
+  public static boolean isSigned(TrustedKeys keys, Id store, String text, String signature) {
     if (!signature.matches("[0-9a-f]{" + DIGITS + "}")) {
       return false;
     }
     byte[] bytes = HexFormat.of().parseHex(signature);
     byte[] statement = statement(store, text);
     for (int i = keys.size() - 1; i >= 0; i--) { // the newest key is the most likely one
-      PublicKey key = keys.list().get(i);
-      List<PublicKey> signers =
-          key.cell()
-              .map(c -> c.instance() == instance ? c.nodes() : List.<PublicKey>of())
-              .orElse(List.of(key));
-      for (PublicKey by : signers) {
-        if (isBy(by, statement, bytes)) {
-          return true;
-        }
+      if (isBy(keys.list().get(i), statement, bytes)) {
+        return true;
       }
     }
     return false;

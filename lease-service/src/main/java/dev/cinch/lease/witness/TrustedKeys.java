@@ -3,7 +3,6 @@ package dev.cinch.lease.witness;
 import dev.cinch.lease.Sha256;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
@@ -41,20 +40,9 @@ public record TrustedKeys(List<PublicKey> list) {
     return new TrustedKeys(list.subList(0, n));
   }
 
-  /** A cell that has an instance: a majority of its nodes signs that one's witnesses. */
-  public Optional<CellKeys> cell(long instance) {
-    for (PublicKey key : list) { // for each witness that is read
-      Optional<CellKeys> cell = key.cell();
-      if (cell.isPresent() && cell.get().instance() == instance) {
-        return cell;
-      }
-    }
-    return Optional.empty();
-  }
-
   /**
    * When leases are over at the latest that a key may sign; {@link PublicKey#NEVER} also of one
-   * that is none of these, as a node's of a cell.
+   * that is none of these.
    */
   public long end(PublicKey key) {
     return list.stream()

@@ -9,9 +9,7 @@ public final class WitnessException extends Exception {
     /** Signed with a key that is not trusted, or not among the first so many. */
     UNKNOWN_KEY,
     /** The key is trusted, the signature is not by it. */
-    BAD_SIGNATURE,
-    /** Of a cell's instance, and not signed by a majority of its nodes. */
-    NO_MAJORITY
+    BAD_SIGNATURE
   }
 
   private static final long serialVersionUID = 1;

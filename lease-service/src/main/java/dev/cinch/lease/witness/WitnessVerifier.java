@@ -6,10 +6,8 @@ import dev.cinch.lease.Witness;
 import dev.cinch.lease.witness.WitnessException.Reason;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * Checks signed witnesses against trusted keys. Thread-safe.
@@ -36,13 +34,7 @@ public final class WitnessVerifier {
    *     else
    */
   public static SignedWitness decode(byte[] signedForm) throws WitnessException {
-    return MajorityForm.isOf(signedForm)
-        ? decode(MajorityForm.of(signedForm))
-        : decode(SignedForm.of(signedForm));
-  }
-
-  private static SignedWitness decode(MajorityForm form) throws WitnessException {
-    return new SignedWitness(WitnessCodec.decode(form.bytes(), form.payload()), form.bytes());
+    return decode(SignedForm.of(signedForm));
   }
 
   private static SignedWitness decode(SignedForm form) throws WitnessException {
@@ -55,9 +47,7 @@ public final class WitnessVerifier {
    * @throws WitnessException if the bytes are not a witness signed with a trusted key
    */
   public SignedWitness verify(byte[] signedForm) throws WitnessException {
-    return MajorityForm.isOf(signedForm)
-        ? verify(MajorityForm.of(signedForm))
-        : verify(SignedForm.of(signedForm));
+    return verify(SignedForm.of(signedForm));
   }
 
   /**
@@ -70,13 +60,9 @@ public final class WitnessVerifier {
     var verified = new ArrayList<SignedWitness>(signedForms.size());
     HashTree.GoodTree tree = null;
     for (byte[] each : signedForms) {
-      if (MajorityForm.isOf(each)) {
-        verified.add(verify(MajorityForm.of(each)));
-        continue;
-      }
       SignedForm form = SignedForm.of(each);
       if (tree != null && tree.has(form)) {
-        SignedWitness decoded = ofOne(decode(form));
+        SignedWitness decoded = decode(form);
         requireInForce(form, decoded.witness());
         verified.add(decoded);
       } else {
@@ -87,66 +73,13 @@ public final class WitnessVerifier {
     return verified;
   }
 
-  /** One key is enough for a witness, unless a cell's nodes sign those of its instance. */
-  private SignedWitness ofOne(SignedWitness decoded) throws WitnessException {
-    Witness w = decoded.witness();
-    Optional<CellKeys> cell = keys.cell(w.instance());
-    if (cell.isPresent()) {
-      throw noMajority(w, cell.get(), "one key signed it");
-    }
-    return decoded;
-  }
-
-  private static WitnessException noMajority(Witness w, CellKeys cell, String what) {
-    return new WitnessException(
-        Reason.NO_MAJORITY,
-        "no majority: the witness of %s is of instance %d, a cell's of which %d of %d nodes sign, and %s"
-            .formatted(w.name(), w.instance(), cell.majority(), cell.nodes().size(), what));
-  }
-
-  /** As many as there are must be good: more than are needed are no excuse for a bad one. */
-  private SignedWitness verify(MajorityForm form) throws WitnessException {
-    SignedWitness decoded = decode(form);
-    Witness w = decoded.witness();
-    Optional<CellKeys> known =
-        keys.list().stream().filter(form::namesKey).flatMap(key -> key.cell().stream()).findFirst();
-    if (known.isEmpty()) {
-      throw unknown(w, idText(form.bytes(), form.payload()));
-    }
-    CellKeys cell = known.get();
-    if (cell.instance() != w.instance()) {
-      throw new WitnessException(
-          Reason.BAD_SIGNATURE,
-          "bad signature: the witness of %s is of instance %d, and the cell that signed it is instance %d"
-              .formatted(w.name(), w.instance(), cell.instance()));
-    }
-    byte[] payload = Arrays.copyOf(form.bytes(), form.payload());
-    for (MajorityForm.Part part : form.parts()) {
-      if (part.node() > cell.nodes().size() || !isGood(cell, part, payload)) {
-        throw new WitnessException(
-            Reason.BAD_SIGNATURE,
-            "bad signature: the witness of %s was not signed by node %d of instance %d"
-                .formatted(w.name(), part.node(), w.instance()));
-      }
-    }
-    if (form.parts().size() < cell.majority()) {
-      throw noMajority(w, cell, form.parts().size() + " did");
-    }
-    return decoded;
-  }
-
-  private static boolean isGood(CellKeys cell, MajorityForm.Part part, byte[] payload) {
-    PublicKey key = cell.nodes().get(part.node() - 1);
-    return isGood(key, part.statement(payload), part.signature());
-  }
-
   private static boolean isGood(PublicKey key, byte[] statement, byte[] signature) {
     ByteBuffer claim = GoodSignatures.digest(key, statement, signature);
     return GOOD.check(claim, () -> key.hasSigned(signature, statement));
   }
 
   private SignedWitness verify(SignedForm form) throws WitnessException {
-    SignedWitness decoded = ofOne(decode(form));
+    SignedWitness decoded = decode(form);
     byte[] statement = form.signedStatement();
     byte[] signature = form.signature();
     requireInForce(form, decoded.witness());

@@ -55,20 +55,6 @@
  * stands left of 32 zeros. Bit k of the leaf's number says whether hash k of the path stands left
  * (1) or right (0) of the way.
  *
- * <p>A witness of a {@link dev.cinch.lease.witness.CellKeys cell} is signed by several nodes;
- * behind the payload, its form is the one of an odd length:
- *
- * <pre>
- * offset bytes  content
- *      p     8  key id of the cell's key
- *    p+8     1  how many nodes signed, then for each, by ascending numbers:
- *            1    number of the node, from 1
- *            1    d, 0 to 16
- *           64    its signature of bytes 0 to p, or of a tree's root if d is above 0
- *            4    number of the leaf     | only
- *         32 d    the path               | if d is above 0
- * </pre>
- *
  * <p>There is one encoding of a payload and no other is read: equal witnesses have equal payloads.
  * Their signed bytes may differ by what was signed together with them. Source: blog post, "Making
  * this debuggable"; docs/leases.md.

@@ -51,7 +51,7 @@ final class CutOffTest {
             true,
             CellSettings.DEFAULT);
     for (var node : cell.nodes) {
-      var register = new CellRegister(node, RandomGenerator.of("L64X128MixRandom"), null);
+      var register = new CellRegister(node, RandomGenerator.of("L64X128MixRandom"));
       var rig = new Rig(RegisterBackend.on(register, ManualTime.START, 60_000, 1_000));
       rigs.add(rig);
       servers.add(

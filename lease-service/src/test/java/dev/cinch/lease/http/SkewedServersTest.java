@@ -49,7 +49,7 @@ final class SkewedServersTest {
     cell = new LoopbackCell(temp, algorithm, true, CellSettings.DEFAULT);
     cell.stopClock();
     for (int id = 1; id <= 3; id++) {
-      var register = new CellRegister(cell.node(id), RandomGenerator.of("L64X128MixRandom"), null);
+      var register = new CellRegister(cell.node(id), RandomGenerator.of("L64X128MixRandom"));
       var time = new ManualTime();
       time.stepWallMs((id - 2) * APART_MS / 2);
       times.add(time);

@@ -8,7 +8,6 @@ import static dev.cinch.lease.memory.Rig.wrote;
 import static dev.cinch.lease.time.ManualTime.START;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.cinch.lease.Altered;
 import dev.cinch.lease.Correlation;
@@ -223,7 +222,6 @@ final class SharedLeasesTest {
 
   @Test
   void whoWaitsAtOneHearsOfAReleaseAtAnother() throws Exception {
-    assumeTrue(backend.isTold(), "nobody tells clients: they ask again");
     BlockingQueue<String> freed = new LinkedBlockingQueue<>();
     assertTrue(
         one.service.listen(
@@ -240,7 +238,6 @@ final class SharedLeasesTest {
 
   @Test
   void allServersListWhatAnyGranted() throws Exception {
-    assumeTrue(backend.isTold(), "a node may not have heard of what a client proposed to others");
     List<String> names = new ArrayList<>();
     for (int i = 0; i < 9; i++) {
       names.add("job/" + i);

@@ -36,62 +36,6 @@ public enum Backends {
       return RunningCell.FLEASE.backends();
     }
   },
-  /** Whose nodes sign what they accept, as they do for a store. */
-  PAXOSLEASE_SIGNED {
-    @Override
-    public Rig rig() {
-      return SignedCell.PAXOSLEASE.rig();
-    }
-
-    @Override
-    public List<LeaseBackend.Factory> together() {
-      return SignedCell.PAXOSLEASE.backends();
-    }
-  },
-  FLEASE_SIGNED {
-    @Override
-    public Rig rig() {
-      return SignedCell.FLEASE.rig();
-    }
-
-    @Override
-    public List<LeaseBackend.Factory> together() {
-      return SignedCell.FLEASE.backends();
-    }
-  },
-  /** Proposed by clients; of those together, one is a server on a node. */
-  PAXOSLEASE_DIRECT {
-    @Override
-    public Rig rig() {
-      return SignedCell.PAXOSLEASE.clientsRig();
-    }
-
-    @Override
-    public List<LeaseBackend.Factory> together() {
-      return SignedCell.PAXOSLEASE.clientsBackends();
-    }
-
-    @Override
-    public boolean isTold() {
-      return false;
-    }
-  },
-  FLEASE_DIRECT {
-    @Override
-    public Rig rig() {
-      return SignedCell.FLEASE.clientsRig();
-    }
-
-    @Override
-    public List<LeaseBackend.Factory> together() {
-      return SignedCell.FLEASE.clientsBackends();
-    }
-
-    @Override
-    public boolean isTold() {
-      return false;
-    }
-  },
   /** Registers of another module, whose tests these are too. */
   OTHERS {
     @Override
@@ -132,11 +76,6 @@ public enum Backends {
 
   /** A service that has no leases yet. */
   public abstract Rig rig();
-
-  /** Whether each of those together is told of what others do. */
-  public boolean isTold() {
-    return true;
-  }
 
   /** What several servers have that keep the same leases, none yet. */
   public List<LeaseBackend.Factory> together() {

@@ -18,16 +18,12 @@ import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.LoopbackCell;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.time.ManualTime;
-import dev.cinch.lease.witness.CellKeys;
-import dev.cinch.lease.witness.Cells;
-import dev.cinch.lease.witness.NodeSigner;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.random.RandomGenerator;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -39,32 +35,27 @@ import org.junit.jupiter.api.io.TempDir;
 @SuppressWarnings("NullAway.Init") // each test starts its own
 final class BoundsTest {
   private static final long SECOND = 1_000_000_000;
-  private static final List<Integer> IDS = List.of(1, 2, 3);
 
   @TempDir Path temp;
   private LoopbackCell cell;
   private RegisterBackend backend;
   private Rig rig;
 
-  private void start(
-      long rowBytes, long grantBytes, @Nullable CellSigner signer, @Nullable CellKeys keys)
-      throws IOException {
+  private void start(long rowBytes, long grantBytes) throws IOException {
     cell =
         new LoopbackCell(
             temp,
             new PaxosLease(60 * SECOND, 500, 180 * SECOND),
             true,
             new CellSettings(1_400, 100_000_000, 2_000_000, 1_024, 16_384, 262_144, rowBytes));
-    var register = new CellRegister(cell.node(1), RandomGenerator.of("L64X128MixRandom"), signer);
+    var register = new CellRegister(cell.node(1), RandomGenerator.of("L64X128MixRandom"));
     var on = RegisterBackend.on(register, ManualTime.START, 60_000, 1_000, grantBytes);
     rig =
-        signer == null || keys == null
-            ? new Rig(
-                setting -> {
-                  backend = (RegisterBackend) on.create(setting);
-                  return backend;
-                })
-            : new Rig(new SignedBackend(on, signer, keys));
+        new Rig(
+            setting -> {
+              backend = (RegisterBackend) on.create(setting);
+              return backend;
+            });
   }
 
   @AfterEach
@@ -98,7 +89,7 @@ final class BoundsTest {
 
   @Test
   void l4_nodesTakeNoMoreNamesThanTheyHaveRoomFor() throws Exception {
-    start(40_000, 1 << 20, null, null);
+    start(40_000, 1 << 20);
     var taken = new ArrayList<Grant>();
     String why = fill(taken);
     assertTrue(why.contains("the nodes of the cell remember as many names as they may"), why);
@@ -112,7 +103,7 @@ final class BoundsTest {
     assertEquals(1, rig.acquire("jobs/0").witnesses().size());
     // Names go once their time is over, and others have room: at a majority, whose threads it
     // takes.
-    while (IDS.stream().anyMatch(id -> cell.node(id).status().join().rows() > 0)) {
+    while (List.of(1, 2, 3).stream().anyMatch(id -> cell.node(id).status().join().rows() > 0)) {
       cell.forward(SECOND);
     }
     rig.time.advanceMs(Rig.LEASE_MS);
@@ -122,7 +113,7 @@ final class BoundsTest {
   /** What is asked of names that nobody has is promised, and nothing accepted. */
   @Test
   void l4_questionsForNamesThatNobodyHasTakeNoRoomFromOthers() throws Exception {
-    start(20_000, 1 << 20, null, null);
+    start(20_000, 1 << 20);
     for (int i = 0; i < 1_000; i++) {
       var none = new LeaseName("none/" + i);
       refused(
@@ -135,7 +126,7 @@ final class BoundsTest {
 
   @Test
   void l4_aServerRemembersNoMoreGrantsThanItHasRoomFor() throws Exception {
-    start(1 << 24, 20_000, null, null);
+    start(1 << 24, 20_000);
     var taken = new ArrayList<Grant>();
     String why = fill(taken);
     assertTrue(why.contains("this server remembers as many grants as it may"), why);
@@ -148,7 +139,7 @@ final class BoundsTest {
 
   @Test
   void l4_idsOfGrantsThatNobodyKnowsAreForgottenWhereThereAreTooMany() throws Exception {
-    start(1 << 24, 64_000, null, null);
+    start(1 << 24, 64_000);
     Operation.Acquire last = rig.request("a");
     for (long i = 0; i < 5_000; i++) {
       var id = new Id(i, i);
@@ -160,23 +151,5 @@ final class BoundsTest {
     rig.time.advanceMs(121_000);
     rig.service.maintain();
     assertEquals(0, backend.idsRemembered());
-  }
-
-  @Test
-  void l4_ofARequestThatIsRefusedNoSignatureStays() throws Exception {
-    CellKeys keys = Cells.of(ManualTime.START / 1_000_000, 3);
-    var signer = new CellSigner(keys, IDS);
-    start(1 << 24, 1 << 20, signer, keys);
-    for (int id : IDS) {
-      var node = new NodeSigner(Cells.node(id));
-      cell.node(id).notary(new LeaseNotary(keys.instance(), node, LeaseNotary.Limit.NONE));
-    }
-    Grant held = rig.acquire("m");
-    for (int i = 0; i < 5; i++) {
-      String first = "a" + i;
-      refused(Reason.HELD, () -> rig.acquire(first, "m"));
-    }
-    assertEquals(0, signer.size());
-    assertEquals(1, held.witnesses().size());
   }
 }

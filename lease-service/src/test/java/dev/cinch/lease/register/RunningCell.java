@@ -45,7 +45,7 @@ final class RunningCell {
   private static RunningCell of(Algorithm algorithm) {
     return new RunningCell(
         nodes(algorithm).stream()
-            .map(node -> new CellRegister(node, RandomGenerator.of("L64X128MixRandom"), null))
+            .map(node -> new CellRegister(node, RandomGenerator.of("L64X128MixRandom")))
             .toList());
   }
 

@@ -21,22 +21,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class TamperingTest {
   private static final WitnessSigner ONE = new WitnessSigner(SigningKey.ofSeed(new byte[32]));
 
-  /** Two nodes of three. */
-  private static final GrantSigner CELL =
-      new GrantSigner() {
-        private final CellKeys cell = Cells.of(WitnessCodecTest.example().instance(), 3);
-
-        @Override
-        public List<SignedWitness> sign(List<Witness> witnesses) {
-          return Cells.signed(cell, witnesses, 1, 3);
-        }
-
-        @Override
-        public PublicKey publicKey() {
-          return cell.key();
-        }
-      };
-
   private static List<SignedWitness> together(
       GrantSigner signer, String name, Witness like, int n) {
     return signer.sign(
@@ -45,7 +29,7 @@ final class TamperingTest {
 
   /** Alone and as any leaf of trees of several depths, by one key and by a cell. */
   static Stream<Arguments> forms() {
-    return Stream.of(ONE, CELL)
+    return Stream.of(ONE)
         .flatMap(
             signer ->
                 Stream.of(1, 2, 5, 33).flatMap(n -> forms(signer, WitnessCodecTest.example(), n)));

@@ -29,11 +29,6 @@ final class WitnessFuzzTest {
       new WitnessSigner(KEY)
           .sign(SharedSignatureTest.witnesses(5)).stream().map(SignedWitness::bytes).toList();
 
-  private static final CellKeys CELL = Cells.of(WitnessCodecTest.example().instance(), 3);
-
-  private static final byte[] BY_A_CELL =
-      Cells.signed(CELL, SharedSignatureTest.witnesses(3), 1, 2).get(1).bytes();
-
   /** There is one encoding of what a witness says. */
   @FuzzTest
   void decode(byte[] data) throws WitnessException {
@@ -50,7 +45,6 @@ final class WitnessFuzzTest {
   void verify(byte[] data) {
     alter(SIGNED, data);
     alter(SHARED, data);
-    alter(BY_A_CELL, data);
   }
 
   /** Nor where others of the same tree, which are good, were verified before it. */
@@ -71,9 +65,7 @@ final class WitnessFuzzTest {
 
   private static void alter(byte[] signed, byte[] data) {
     byte[] altered = new Edits(data).of(signed);
-    var verifier =
-        new WitnessVerifier(
-            signed == BY_A_CELL ? TrustedKeys.of(CELL.key()) : TrustedKeys.of(KEY.publicKey()));
+    var verifier = new WitnessVerifier(TrustedKeys.of(KEY.publicKey()));
     boolean believed =
         Hostile.parse(altered.length, () -> verifier.verify(altered), WitnessException.class)
             .isPresent();

@@ -40,10 +40,6 @@ final class WitnessVectorsTest {
     for (String line : Files.readAllLines(FILE, UTF_8)) {
       JsonNode vector = JSON.readTree(line);
       PublicKey key = PublicKey.parse(vector.get("key").textValue());
-      if (vector.has("nodes")) {
-        assertEquals(key, cell(vector).key());
-        key = cell(vector).key();
-      }
       byte[] signed = HexFormat.of().parseHex(vector.get("signed").textValue());
       boolean good;
       try {
@@ -54,12 +50,6 @@ final class WitnessVectorsTest {
       }
       assertEquals(vector.get("good").booleanValue(), good, line);
     }
-  }
-
-  private static CellKeys cell(JsonNode vector) {
-    var nodes = new ArrayList<PublicKey>();
-    vector.get("nodes").forEach(node -> nodes.add(PublicKey.parse(node.textValue())));
-    return new CellKeys(vector.get("instance").longValue(), nodes);
   }
 
   /** Not a check: makes the file anew where somebody asks for it. */
@@ -96,49 +86,7 @@ final class WitnessVectorsTest {
       byte[] deep = Arrays.copyOf(last, payload + 76 + 17 * 32);
       lines.add(line("17 levels" + of, deep, false));
     }
-    byACell(one, lines);
     return lines;
-  }
-
-  private static void byACell(Witness one, List<String> lines) {
-    CellKeys cell = Cells.of(one.instance(), 3);
-    byte[] two = Cells.signed(cell, one, 1, 3).bytes();
-    int payload = SharedSignatureTest.payload(two);
-    lines.add(line(cell, "cell, two of three", two, true));
-    lines.add(line(cell, "cell, all three", Cells.signed(cell, one, 1, 2, 3).bytes(), true));
-    lines.add(line(cell, "cell, one of three", Cells.signed(cell, one, 2).bytes(), false));
-    lines.add(line(cell, "cell, none", Arrays.copyOf(two, payload + 9), false));
-    byte[] twice = two.clone();
-    System.arraycopy(two, payload + 9, twice, payload + 75, 66);
-    lines.add(line(cell, "cell, node 1 twice", twice, false));
-    lines.add(line(cell, "cell, node 1 twice, as node 2", changed(twice, payload + 75, 3), false));
-    lines.add(line(cell, "cell, another payload", changed(two, 30), false));
-    lines.add(line(cell, "cell, another key id", changed(two, payload), false));
-    lines.add(line(cell, "cell, three are said to sign", changed(two, payload + 8), false));
-    lines.add(line(cell, "cell, node 3 as node 2", changed(two, payload + 75), false));
-    lines.add(line(cell, "cell, another signature", changed(two, payload + 11), false));
-    lines.add(line(cell, "cell, a byte more", Arrays.copyOf(two, two.length + 1), false));
-    lines.add(line(cell, "cell, a node less", Arrays.copyOf(two, payload + 75), false));
-    lines.add(line(cell, "cell, node 4", Cells.signed(cell, one, 1, 4).bytes(), false));
-    byte[] bad = changed(Cells.signed(cell, one, 1, 2, 3).bytes(), payload + 9 + 3 * 66 - 1);
-    lines.add(line(cell, "cell, a bad third signature", bad, false));
-    byte[] alone = new WitnessSigner(Cells.node(1)).sign(one).bytes();
-    lines.add(line(cell, "cell, a node alone", alone, false));
-    CellKeys another = Cells.of(one.instance() + 1, 3);
-    byte[] other = Cells.signed(another, one, 1, 2, 3).bytes();
-    lines.add(line(another, "cell of another instance", other, false));
-    List<SignedWitness> trees = Cells.signed(cell, SharedSignatureTest.witnesses(5), 2, 3);
-    for (int leaf : new int[] {0, 4}) {
-      byte[] good = trees.get(leaf).bytes();
-      lines.add(line(cell, "cell, leaf " + leaf + " of 5", good, true));
-    }
-    byte[] last = trees.get(4).bytes();
-    payload = SharedSignatureTest.payload(last);
-    lines.add(
-        line(cell, "cell, another number of the last of 5", changed(last, payload + 75), false));
-    lines.add(line(cell, "cell, a number beyond the tree", changed(last, payload + 78), false));
-    lines.add(line(cell, "cell, another path", changed(last, payload + 79), false));
-    lines.add(line(cell, "cell, 17 levels", changed(last, payload + 10, 3 ^ 17), false));
   }
 
   /** Each field of the bound of time changed, signed as it is; and other versions. */
@@ -202,14 +150,6 @@ final class WitnessVectorsTest {
     byte[] bad = good.clone();
     bad[at] ^= (byte) bits;
     return bad;
-  }
-
-  private static String line(CellKeys cell, String what, byte[] signed, boolean good) {
-    ObjectNode line = JSON.createObjectNode();
-    line.put("case", what).put("key", cell.key().toString()).put("instance", cell.instance());
-    cell.nodes().forEach(node -> line.withArray("nodes").add(node.toString()));
-    line.put("signed", HexFormat.of().formatHex(signed)).put("good", good);
-    return line.toString();
   }
 
   private static String line(String what, byte[] signed, boolean good) {

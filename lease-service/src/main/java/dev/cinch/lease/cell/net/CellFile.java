@@ -194,9 +194,4 @@ public record CellFile(
     }
     return addresses;
   }
-
-  /** The cell's key or a client's pass, as its file has it now. */
-  public CellKey key() throws IOException {
-    return CellKey.load(keyFile);
-  }
 }

@@ -2,7 +2,6 @@ package dev.cinch.lease.cell.net;
 
 import dev.cinch.lease.cell.Acceptor;
 import dev.cinch.lease.cell.Algorithm;
-import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Ballot.Ballots;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.Cell;
@@ -54,7 +53,6 @@ final class CellLoop {
   private final Algorithm algorithm;
   private final CellSettings settings;
   private final LongSupplier clock;
-  private final LongSupplier times;
   private final Link link;
   private final Request.Waiting requests;
 
@@ -73,7 +71,6 @@ final class CellLoop {
   private final Timers attempts = new Timers();
 
   private final Outbox out = this::send;
-  private final Signing signing;
   private final Outbox fromAcceptor = this::answer;
 
   /** Whether the acceptor has just accepted a value. */
@@ -94,14 +91,11 @@ final class CellLoop {
   private final Datagrams.Receiver receiver = this::receive;
   private long messagesWithin;
 
-  /** Messages of clients whose clocks are off. */
-  private long untimely;
-
   private long sweepAt;
   private long faults;
 
   /**
-   * @param self id of the node; below 0 for a client, which proposes, and accepts nothing
+   * @param self id of the node
    * @param first whether the cell is new
    */
   CellLoop(
@@ -110,7 +104,6 @@ final class CellLoop {
     this.algorithm = parts.algorithm();
     this.settings = parts.settings();
     this.clock = parts.clock();
-    this.times = parts.times();
     this.link = parts.link();
     this.requests = requests;
     List<Integer> nodes = parts.nodes();
@@ -121,17 +114,15 @@ final class CellLoop {
     List<Integer> others = nodes.stream().filter(node -> node != self).toList();
     this.holdings = new HeldNames(parts, cell, ballots, attempts, out);
     this.questions = new Questions(parts, cell.majority(), attempts, out);
-    this.signing = new Signing(acceptor, out, attempts, nodes, settings, this::later);
     this.datagrams =
-        new Datagrams(
-            self, boot, others, parts.key(), settings.datagramBytes(), link, clock, times);
+        new Datagrams(self, boot, others, parts.key(), settings.datagramBytes(), link, clock);
   }
 
   /** Does what is to be done now; returns whether that was anything. */
   boolean turn() {
     int taken = take();
     int done = drainWithin() + due() + begin();
-    done += drainWithin() + sign() + drainWithin();
+    done += drainWithin();
     datagrams.flush();
     return taken + done > 0;
   }
@@ -139,15 +130,6 @@ final class CellLoop {
   /** Whether a request waits that can begin now. */
   boolean canBegin() {
     return requests.canBegin(holdings.underWay());
-  }
-
-  private int sign() {
-    try {
-      return signing.flush();
-    } catch (RuntimeException e) {
-      failed(e);
-      return 1;
-    }
   }
 
   /** Waits until there may be something to do. */
@@ -215,9 +197,7 @@ final class CellLoop {
   }
 
   private void receive(int from, Message message, long now) {
-    if (from < 0) {
-      asked(from, message, now);
-    } else if (message instanceof Message.Promise
+    if (message instanceof Message.Promise
         || message instanceof Message.Accepted
         || message instanceof Message.Reject) {
       holdings.receive(from, message, now);
@@ -227,53 +207,8 @@ final class CellLoop {
       names(from, names, now);
     } else if (message instanceof Message.Named named) {
       questions.named(from, named, now);
-    } else if (message instanceof Message.Sign sign) {
-      signing.asked(from, sign, now);
-    } else if (message instanceof Message.Signed signed) {
-      signing.answered(from, signed);
-    } else if (self >= 0) {
+    } else {
       accept(from, message, now);
-    }
-  }
-
-  /** A client asks; it accepts nothing, and so has nothing to answer. */
-  private void asked(int client, Message message, long now) {
-    if (message instanceof Message.Sign sign) {
-      signing.asked(client, sign, now);
-    } else if (isTimely(message)) {
-      accept(client, message, now);
-    }
-  }
-
-  /**
-   * Whether the ballot of a client's attempt is near enough to the time. Ballots say which value
-   * was the later also where acceptors forgot, and they are silent for the longest lease: so clocks
-   * have to be less than that apart. A node's clock is compared with the store's all the time; a
-   * client's may have been set since.
-   */
-  private boolean isTimely(Message message) {
-    Ballot ballot =
-        message instanceof Message.Prepare prepare
-            ? prepare.ballot()
-            : message instanceof Message.Accept accept ? accept.ballot() : null;
-    if (ballot == null) {
-      return true;
-    }
-    long ahead = ballot.counter() - times.getAsLong();
-    boolean near = Math.abs(ahead) <= algorithm.longest() / 4;
-    if (!near && untimely++ == 0) {
-      LOG.warn(
-          "a client's clock is {} ms ahead of this node's: it gets no leases; of others that are"
-              + " too far off nothing is told",
-          ahead / 1_000_000);
-    }
-    return near;
-  }
-
-  /** May be called on any thread. */
-  private void later(Request.Again request) {
-    if (requests.add(request)) {
-      link.wakeUp();
     }
   }
 
@@ -323,11 +258,6 @@ final class CellLoop {
   }
 
   /** May be called on any thread. */
-  void notary(Notary notary) {
-    signing.notary(notary);
-  }
-
-  /** May be called on any thread. */
   void listen(BiConsumer<Bytes, Bytes> listener) {
     listeners.add(listener);
   }
@@ -359,8 +289,6 @@ final class CellLoop {
   private void wake(Timers.Timer timer, long now) {
     if (timer instanceof Questions.Question<?> question) {
       questions.wake(question, now);
-    } else if (timer instanceof Signing.Gathering gathering) {
-      signing.wake(gathering, now);
     } else if (timer instanceof HeldNames.Pursuit pursuit) {
       holdings.wake(pursuit, now);
     }
@@ -392,10 +320,6 @@ final class CellLoop {
       release.result().complete(holdings.release(release, now));
     } else if (request instanceof Questions.Question<?> question) {
       questions.begin(question, now);
-    } else if (request instanceof Signing.Gathering gathering) {
-      signing.begin(gathering, holdings.holders(gathering.name), now);
-    } else if (request instanceof Request.Again again) {
-      signing.asked(again.from(), again.sign(), now);
     } else if (request instanceof Request.Status status) {
       status.result().complete(status(now));
     }
@@ -410,10 +334,7 @@ final class CellLoop {
     boolean all = known.size() <= most;
     List<Bytes> found = all ? known : known.subList(0, most);
     int room =
-        settings.datagramBytes()
-            - Datagrams.HEADER
-            - Seals.BYTES
-            - MessageCodec.NAMED_WITHOUT_NAMES;
+        settings.datagramBytes() - Datagrams.HEADER - Seal.BYTES - MessageCodec.NAMED_WITHOUT_NAMES;
     ByteBuffer part = ByteBuffer.allocate(room);
     int told = 0;
     int inPart = 0;
@@ -445,7 +366,7 @@ final class CellLoop {
     var peers = new ArrayList<CellStatus.Peer>();
     long askedAt = questions.askedAt();
     int answering = now < acceptor.quarantinedUntil() ? 0 : 1;
-    for (Clients.Peer peer : datagrams.peers()) {
+    for (Peer peer : datagrams.peers()) {
       answering += peer.answeredAt >= 0 && now - peer.answeredAt <= MOMENT_NANOS ? 1 : 0;
       peers.add(new CellStatus.Peer(peer.id, peer.heardAt, peer.boot, peer.ahead));
     }
@@ -473,7 +394,6 @@ final class CellLoop {
   void close() {
     long now = clock.getAsLong();
     holdings.giveUp(now);
-    signing.close();
     questions.close();
     releaseRest(now); // of callers too that have just heard of the end
     datagrams.flush();

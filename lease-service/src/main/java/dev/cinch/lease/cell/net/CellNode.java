@@ -11,7 +11,6 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.channels.ClosedSelectorException;
 import java.nio.file.Path;
-import java.security.SecureRandom;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -50,7 +49,6 @@ public final class CellNode implements AutoCloseable {
   private final @Nullable BootCounter boots;
   private final Request.Waiting requests;
   private final CellLoop loop;
-  private final CellKey.Live key;
   private final int longestValue;
   private final Thread thread;
 
@@ -71,10 +69,9 @@ public final class CellNode implements AutoCloseable {
     this.clock = parts.clock();
     this.boots = boots;
     this.requests = new Request.Waiting(parts.settings());
-    this.key = parts.key();
-    this.longestValue = parts.settings().longestValue() - key.get().bytesOfPass();
+    this.longestValue = parts.settings().longestValue();
     this.loop = new CellLoop(node, boot, first, parts, requests);
-    this.thread = new Thread(this::run, node < 0 ? "cinch-cell-client" : "cinch-cell-" + node);
+    this.thread = new Thread(this::run, "cinch-cell-" + node);
     this.thread.setDaemon(true);
   }
 
@@ -104,14 +101,13 @@ public final class CellNode implements AutoCloseable {
     if (at == null) {
       throw new IllegalArgumentException("the cell has no node " + node);
     }
-    CellKey unused = CellKey.loadWhole(file.keyFile());
     return start(node, first, directory, parts(file, settings, at, time));
   }
 
   private static CellParts parts(
       CellFile file, CellSettings settings, InetSocketAddress at, TimeSource time)
       throws IOException {
-    var key = CellKey.Live.of(file.keyFile());
+    CellKey key = CellKey.load(file.keyFile());
     Map<Integer, InetSocketAddress> addresses = file.addresses();
     return new CellParts(
         List.copyOf(addresses.keySet()),
@@ -141,33 +137,6 @@ public final class CellNode implements AutoCloseable {
           directory + ": the node has started before, so the cell is not new; don't say --first");
     }
     var started = new CellNode(node, boots.boot(), first, boots, parts);
-    started.thread.start();
-    return started;
-  }
-
-  /**
-   * Starts a client of a cell: it proposes as nodes do, and accepts and signs nothing. It has no
-   * directory. Its id and its boot are drawn at random, 62 bits together, which no other process
-   * has that is alive at the same time (rule P4).
-   *
-   * @param settings but for the size of datagrams, which the file has
-   * @throws IOException one line that says what is wrong
-   */
-  public static CellNode client(CellFile file, CellSettings settings, TimeSource time)
-      throws IOException {
-    return client(parts(file, settings, new InetSocketAddress(0), time));
-  }
-
-  /** Starts a client on a link, which it closes. */
-  static CellNode client(CellParts parts) {
-    var identity = new SecureRandom();
-    var started =
-        new CellNode(
-            -1 - identity.nextInt(Integer.MAX_VALUE),
-            1 + identity.nextInt(Integer.MAX_VALUE),
-            false,
-            null,
-            parts);
     started.thread.start();
     return started;
   }
@@ -366,28 +335,6 @@ public final class CellNode implements AutoCloseable {
     loop.onLoss(lost);
   }
 
-  /** Has somebody sign for this node what its acceptor accepts. Without, it signs nothing. */
-  public void notary(Notary notary) {
-    loop.notary(notary);
-  }
-
-  /**
-   * Asks acceptors to sign the value that they accepted. Those that have accepted another one since
-   * do not, so the lease is to be held meanwhile.
-   *
-   * @param ballot of this node, with which the value was agreed on
-   * @param to takes what they sign; called on the node's thread: quick, and without waiting
-   * @return whether that was enough in time; false also if too much waits, or the node closes
-   */
-  public CompletableFuture<Boolean> sign(
-      Bytes name, Ballot ballot, long patienceNanos, Notary.Witnessed to) {
-    var gathering = new Signing.Gathering(name, ballot, giveUpAt(patienceNanos), to);
-    if (!submit(gathering)) {
-      gathering.result.complete(false);
-    }
-    return gathering.result;
-  }
-
   /** The shortest lease time that {@link #acquire} takes, nanoseconds. */
   public long shortest() {
     return algorithm.shortest();
@@ -396,11 +343,6 @@ public final class CellNode implements AutoCloseable {
   /** The longest, nanoseconds. */
   public long longest() {
     return algorithm.longest();
-  }
-
-  /** What this member is authenticated with, and what that permits. */
-  public CellKey.Live key() {
-    return key;
   }
 
   /** The longest value, bytes. */

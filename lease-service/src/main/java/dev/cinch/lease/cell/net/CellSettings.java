@@ -70,20 +70,20 @@ public record CellSettings(
 
   /** The longest value that fits every message that carries it. */
   public int longestValue() {
-    return datagramBytes - Datagrams.HEADER - Seals.BYTES - MessageCodec.LARGEST_WITHOUT_VALUE;
+    return datagramBytes - Datagrams.HEADER - Seal.BYTES - MessageCodec.LARGEST_WITHOUT_VALUE;
   }
 
   /**
-   * What a node, or a client, of a cell is made of.
+   * What a node of a cell is made of.
    *
    * @param nodes ids of all nodes, its own too; all are acceptors
-   * @param key of the cell, or a client's pass, as it is now; must not wait
+   * @param key of the cell
    * @param clock by which leases end
    * @param times what the ballot of an attempt is at least, so that they say which was the later
    */
   record CellParts(
       List<Integer> nodes,
-      CellKey.Live key,
+      CellKey key,
       Algorithm algorithm,
       CellSettings settings,
       Link link,

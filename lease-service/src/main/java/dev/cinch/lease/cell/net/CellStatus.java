@@ -78,8 +78,6 @@ public record CellStatus(
    * @param notForThisNode that another node should have got
    * @param unknownSender of a node that is not of the cell
    * @param wrongKey altered, or authenticated with another key
-   * @param stale of a client, no later than what it sent before; or its clock is far from the
-   *     node's
    * @param notSent that the network didn't take; nor messages too large for a datagram
    */
   public record Traffic(
@@ -93,12 +91,11 @@ public record CellStatus(
       long notForThisNode,
       long unknownSender,
       long wrongKey,
-      long stale,
       long notSent) {
 
     /** Datagrams received that were dropped. */
     public long dropped() {
-      return malformed + otherVersion + notForThisNode + unknownSender + wrongKey + stale;
+      return malformed + otherVersion + notForThisNode + unknownSender + wrongKey;
     }
   }
 
@@ -180,7 +177,6 @@ public record CellStatus(
     out.put("notForThisNode", traffic.notForThisNode());
     out.put("unknownSender", traffic.unknownSender());
     out.put("wrongKey", traffic.wrongKey());
-    out.put("stale", traffic.stale());
   }
 
   private static void time(ObjectNode out, String name, long nanos) {

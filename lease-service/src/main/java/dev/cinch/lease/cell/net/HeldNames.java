@@ -11,7 +11,6 @@ import dev.cinch.lease.cell.Proposer;
 import dev.cinch.lease.cell.Step;
 import dev.cinch.lease.cell.net.CellNode.Outcome;
 import dev.cinch.lease.cell.net.Timers.Timer;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -117,18 +116,6 @@ final class HeldNames {
   /** Gives back all that was to be given back. */
   void endLingers(long now) {
     List.copyOf(holdings.values()).forEach(holding -> endLinger(holding, now));
-  }
-
-  /** A majority of acceptors that have what this node holds, so that each can sign it. */
-  List<Integer> holders(Bytes name) {
-    HeldName holding = holdings.get(name);
-    var nodes = new ArrayList<Integer>(cell.majority());
-    for (int i = 0; i < cell.size() && nodes.size() < cell.majority(); i++) {
-      if (holding != null && holding.proposer.isKnownBy(cell.acceptor(i))) {
-        nodes.add(cell.acceptor(i));
-      }
-    }
-    return nodes;
   }
 
   /** Begins an attempt, or refuses it. */

@@ -8,7 +8,6 @@ import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
-import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -33,17 +32,6 @@ interface Link extends AutoCloseable {
   boolean send(int node, ByteBuffer datagram) throws IOException;
 
   /**
-   * Takes note that the datagram which came last is a client's: what is for it goes to where that
-   * came from.
-   *
-   * @param client below 0
-   */
-  default void remember(int client) {}
-
-  /** Sends a client nothing more, until it is remembered again. */
-  default void forget(int client) {}
-
-  /**
    * Waits until a datagram has come, somebody wakes it, or some time is over.
    *
    * @param nanos at least; {@link Long#MAX_VALUE} for any time
@@ -66,12 +54,6 @@ interface Link extends AutoCloseable {
     private final DatagramChannel channel;
     private final Selector selector;
     private volatile Map<Integer, InetSocketAddress> nodes;
-
-    /** Where clients were heard last; of the thread that receives. */
-    private final Map<Integer, SocketAddress> clients = new HashMap<>();
-
-    /** Where the last datagram came from; likewise. */
-    private @Nullable SocketAddress from;
 
     /**
      * Listens.
@@ -114,27 +96,13 @@ interface Link extends AutoCloseable {
 
     @Override
     public boolean receive(ByteBuffer into) throws IOException {
-      from = channel.receive(into);
-      return from != null;
+      return channel.receive(into) != null;
     }
 
     @Override
     public boolean send(int node, ByteBuffer datagram) throws IOException {
-      @Nullable SocketAddress to = node < 0 ? clients.get(node) : nodes.get(node);
+      @Nullable SocketAddress to = nodes.get(node);
       return to != null && channel.send(datagram, to) > 0;
-    }
-
-    @Override
-    public void remember(int client) {
-      SocketAddress heardAt = from;
-      if (heardAt != null) {
-        clients.put(client, heardAt);
-      }
-    }
-
-    @Override
-    public void forget(int client) {
-      clients.remove(client);
     }
 
     @Override

@@ -14,8 +14,6 @@ import dev.cinch.lease.cell.Message.Promise;
 import dev.cinch.lease.cell.Message.Query;
 import dev.cinch.lease.cell.Message.Reject;
 import dev.cinch.lease.cell.Message.Release;
-import dev.cinch.lease.cell.Message.Sign;
-import dev.cinch.lease.cell.Message.Signed;
 import dev.cinch.lease.cell.Message.Told;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
@@ -34,10 +32,8 @@ import org.jspecify.annotations.Nullable;
  *   7 LEARN     ballot, nanos (8), value
  *   8 QUERY
  *   9 TOLD      memory
- *  10 SIGN      ballot
- *  11 SIGNED    ballot, signature: a value
- *  12 NAMES     prefix: a value, token (8), limit, 1 to 65,535 (2)
- *  13 NAMED     token (8), from (4), end, 0 MORE, 1 ENOUGH, 2 ALL (1), names: a value
+ *  10 NAMES     prefix: a value, token (8), limit, 1 to 65,535 (2)
+ *  11 NAMED     token (8), from (4), end, 0 MORE, 1 ENOUGH, 2 ALL (1), names: a value
  * ballot:  counter, 0 to 2^62, 0 only with zeros (8), boot (4), node (4)
  * value:   length, 0 to 65,535 (2), bytes
  * memory:  state, 0 LIVE, 1 EXPIRED, 2 RELEASED, 3 FORGOTTEN (1), nanos (8), and unless it is
@@ -65,10 +61,8 @@ final class MessageCodec {
   private static final int LEARN = 7;
   private static final int QUERY = 8;
   private static final int TOLD = 9;
-  private static final int SIGN = 10;
-  private static final int SIGNED = 11;
-  private static final int NAMES = 12;
-  private static final int NAMED = 13;
+  private static final int NAMES = 10;
+  private static final int NAMED = 11;
 
   /** What NAMED has besides its names. */
   static final int NAMED_WITHOUT_NAMES = 2 + 1 + Long.BYTES + Integer.BYTES + 1 + Short.BYTES;
@@ -117,11 +111,6 @@ final class MessageCodec {
     } else if (message instanceof Told told) {
       put(out, TOLD, told.name());
       put(out, told.memory());
-    } else if (message instanceof Sign sign) {
-      put(out, SIGN, sign.name(), sign.ballot());
-    } else if (message instanceof Signed signed) {
-      put(out, SIGNED, signed.name(), signed.ballot());
-      put(out, signed.signature());
     } else if (message instanceof Names names) {
       put(out, NAMES, names.name());
       put(out, names.prefix());
@@ -182,8 +171,6 @@ final class MessageCodec {
           case LEARN -> new Learn(name, from.ballot(), from.nanos(), from.value());
           case QUERY -> new Query(name);
           case TOLD -> new Told(name, from.memory());
-          case SIGN -> new Sign(name, from.ballot());
-          case SIGNED -> new Signed(name, from.ballot(), from.value());
           case NAMES -> new Names(name, from.value(), from.anyLong(), from.limit());
           case NAMED -> new Named(name, from.anyLong(), from.count(), from.end(), from.value());
           default -> null;

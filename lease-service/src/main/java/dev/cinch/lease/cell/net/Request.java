@@ -2,7 +2,6 @@ package dev.cinch.lease.cell.net;
 
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
-import dev.cinch.lease.cell.Message;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -10,12 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /** What another thread asks the loop for. */
 sealed interface Request
-    permits HeldNames.Pursuit,
-        Questions.Question,
-        Signing.Gathering,
-        Request.Release,
-        Request.Status,
-        Request.Again {
+    permits HeldNames.Pursuit, Questions.Question, Request.Release, Request.Status {
   /** The node closes before it is done. */
   void close();
 
@@ -33,16 +27,6 @@ sealed interface Request
     public void close() {
       result.complete(false);
     }
-  }
-
-  /**
-   * To sign what somebody asked for before, and could not be signed yet.
-   *
-   * @param from who did
-   */
-  record Again(int from, Message.Sign sign, CompletableFuture<?> result) implements Request {
-    @Override
-    public void close() {}
   }
 
   /** To tell how the node is. */

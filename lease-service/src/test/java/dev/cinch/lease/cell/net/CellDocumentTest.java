@@ -23,7 +23,7 @@ final class CellDocumentTest {
   private static final long WALL = 1_767_225_600 * SECOND;
   private static final PaxosLease PAXOS = new PaxosLease(30 * SECOND, 500, 60 * SECOND);
   private static final CellStatus.Traffic TRAFFIC =
-      new CellStatus.Traffic(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
+      new CellStatus.Traffic(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
 
   @TempDir private Path directory;
 
@@ -69,9 +69,9 @@ final class CellDocumentTest {
             + "\"attempts\":6,\"answering\":2,\"counter\":\"1152921504606846976\",\"ballots\":8,\"faults\":7,"
             + "\"peers\":[{\"node\":2,\"heardAgoMs\":250,\"boot\":9},{\"node\":3}],"
             + "\"traffic\":{\"datagramsSent\":1,\"messagesSent\":2,\"datagramsReceived\":3,"
-            + "\"messagesReceived\":4,\"messagesWithin\":5,\"notSent\":12,\"dropped\":51,"
+            + "\"messagesReceived\":4,\"messagesWithin\":5,\"notSent\":11,\"dropped\":40,"
             + "\"malformed\":6,\"otherVersion\":7,\"notForThisNode\":8,\"unknownSender\":9,"
-            + "\"wrongKey\":10,\"stale\":11}}",
+            + "\"wrongKey\":10}}",
         document.toString());
   }
 

@@ -167,11 +167,13 @@ final class CellFileTest {
   void aKeyIsMadeAndRead() throws IOException {
     CellFile file = read(GOOD);
     CellKey.create(file.keyFile());
-    assertEquals(CellKey.BYTES, file.key().keys().get(0).length);
+    assertEquals(32, CellKey.load(file.keyFile()).mac().getMacLength());
     assertThrows(FileAlreadyExistsException.class, () -> CellKey.create(file.keyFile()));
     String secret = Files.readString(file.keyFile()).replace('\n', 'z');
     Files.writeString(file.keyFile(), secret, StandardCharsets.US_ASCII);
-    String message = String.valueOf(assertThrows(IOException.class, file::key).getMessage());
+    String message =
+        String.valueOf(
+            assertThrows(IOException.class, () -> CellKey.load(file.keyFile())).getMessage());
     assertFalse(message.contains(secret.substring(20, 60)), message);
     assertTrue(message.contains("cell.key"), message);
   }

@@ -15,29 +15,21 @@ final class CellLoopTest {
   @Test
   @Tag("share")
   void aNameHasOneOwnerWhateverTheNetworkDoes() {
-    run(FaultyCell.PAXOS_LEASE, 0);
+    run(FaultyCell.PAXOS_LEASE);
   }
 
   @Test
   @Tag("share")
   void aNameHasOneOwnerWhateverTheNetworkAndClocksWithinTheirErrorDo() {
-    run(FaultyCell.FLEASE, 0);
+    run(FaultyCell.FLEASE);
   }
 
-  @Test
-  @Tag("share")
-  void aNameHasOneOwnerWhenClientsProposeBesideNodes() {
-    run(FaultyCell.PAXOS_LEASE, 3);
-    run(FaultyCell.FLEASE, 3);
-  }
-
-  private static void run(Algorithm algorithm, int clients) {
+  private static void run(Algorithm algorithm) {
     int granted = 0;
-    int toClients = 0;
     int renewed = 0;
     int released = 0;
     for (long seed = 1; seed <= CELLS; seed++) {
-      var cell = new FaultyCell(algorithm, seed, clients);
+      var cell = new FaultyCell(algorithm, seed);
       try {
         cell.run(STEPS);
         cell.calm();
@@ -45,14 +37,10 @@ final class CellLoopTest {
         throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
       }
       granted += cell.granted;
-      toClients += cell.grantedToClients;
       renewed += cell.renewed;
       released += cell.released;
     }
     String happened = "%d granted, %d renewed, %d released".formatted(granted, renewed, released);
-    // The more there are, the less often one that holds a lease is the one that acts.
-    int renewals = clients == 0 ? CELLS : CELLS / 10;
-    assertTrue(granted > 5 * CELLS && renewed > renewals && released > CELLS, happened);
-    assertTrue(clients == 0 || toClients > CELLS / 2, toClients + " granted to clients");
+    assertTrue(granted > 5 * CELLS && renewed > CELLS && released > CELLS, happened);
   }
 }

@@ -155,7 +155,7 @@ final class CellStartTest {
             directory.resolve("node"),
             new CellSettings.CellParts(
                 List.of(1),
-                CellKey.Live.of(CellKey.of(new byte[CellKey.BYTES])),
+                new CellKey(new byte[CellKey.BYTES]),
                 PAXOS_LEASE,
                 CellSettings.DEFAULT,
                 broken,

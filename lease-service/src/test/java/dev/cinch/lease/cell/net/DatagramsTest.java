@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 final class DatagramsTest {
-  private static final CellKey.Live KEY = CellKey.Live.of(CellKey.of(new byte[CellKey.BYTES]));
+  private static final CellKey KEY = new CellKey(new byte[CellKey.BYTES]);
   private static final int LIMIT = 1_400;
 
   private final QueuedLink link = new QueuedLink();
@@ -21,8 +21,8 @@ final class DatagramsTest {
   private final Datagrams one = node(1, KEY, List.of(2, 3));
   private final Datagrams two = node(2, KEY, List.of(1, 3));
 
-  private Datagrams node(int id, CellKey.Live key, List<Integer> others) {
-    return new Datagrams(id, 5, others, key, LIMIT, link, () -> 1_000, () -> 1_000);
+  private Datagrams node(int id, CellKey key, List<Integer> others) {
+    return new Datagrams(id, 5, others, key, LIMIT, link, () -> 1_000);
   }
 
   private void open(Datagrams node, byte[] datagram) {
@@ -127,7 +127,7 @@ final class DatagramsTest {
     assertEquals(1, three.traffic(0).notForThisNode());
     var otherKey = new byte[CellKey.BYTES];
     otherKey[31] = 1;
-    Datagrams stranger = node(2, CellKey.Live.of(CellKey.of(otherKey)), List.of(1, 3));
+    Datagrams stranger = node(2, new CellKey(otherKey), List.of(1, 3));
     open(stranger, good);
     assertEquals(1, stranger.traffic(0).wrongKey());
     Datagrams alone = node(2, KEY, List.of(3));

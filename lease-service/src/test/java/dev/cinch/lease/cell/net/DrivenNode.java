@@ -13,7 +13,7 @@ import java.util.random.RandomGenerator;
 
 /** A node of a cell without thread and sockets, which a simulation drives. Of one thread. */
 public final class DrivenNode {
-  private static final CellKey.Live KEY = CellKey.Live.of(CellKey.of(new byte[CellKey.BYTES]));
+  private static final CellKey KEY = new CellKey(new byte[CellKey.BYTES]);
 
   /** The simulation. */
   public interface Surroundings {

@@ -33,7 +33,7 @@ final class FaultyCell {
       new CellSettings(512, LONGEST / 50, LONGEST / 5, 4, 4, 16, 1L << 30);
   private static final List<Integer> IDS = List.of(1, 2, 3);
   private static final int NAMES = 2;
-  private static final CellKey.Live KEY = CellKey.Live.of(CellKey.of(new byte[CellKey.BYTES]));
+  private static final CellKey KEY = new CellKey(new byte[CellKey.BYTES]);
   private static final Bytes VALUE = Bytes.of("value");
 
   /** A lease as its owner knows it. */
@@ -101,28 +101,16 @@ final class FaultyCell {
   private final List<Life> stopped = new ArrayList<>();
 
   private long now;
-  private int lastClient;
   private boolean calm;
   int granted;
-  int grantedToClients;
   int renewed;
   int released;
 
   FaultyCell(Algorithm algorithm, long seed) {
-    this(algorithm, seed, 0);
-  }
-
-  /**
-   * @param clients how many propose beside the nodes, and accept nothing
-   */
-  FaultyCell(Algorithm algorithm, long seed, int clients) {
     this.algorithm = algorithm;
     random = new SplittableRandom(seed);
     now = LONGEST;
     IDS.forEach(id -> nodes.add(new Life(id, 1)));
-    for (int i = 0; i < clients; i++) {
-      nodes.add(new Life(--lastClient, 1));
-    }
     now += 2 * LONGEST;
   }
 
@@ -183,8 +171,7 @@ final class FaultyCell {
         flying.addAll(before.link.sent);
         stopped.add(before);
       }
-      nodes.set(
-          which, before.id < 0 ? new Life(--lastClient, 1) : new Life(before.id, before.boot + 1));
+      nodes.set(which, new Life(before.id, before.boot + 1));
     }
   }
 
@@ -192,14 +179,9 @@ final class FaultyCell {
     boolean doubled = !calm && random.nextInt(100) < 15;
     QueuedLink.Sent datagram = doubled ? flying.get(which) : flying.remove(which);
     if (calm || taken) {
-      nodes.stream()
-          .filter(node -> node.id == datagram.to())
-          .findFirst() // a client that is gone has no successor
-          .ifPresent(
-              to -> {
-                to.link.come(datagram.bytes());
-                to.turn();
-              });
+      Life to = nodes.stream().filter(n -> n.id == datagram.to()).findFirst().orElseThrow();
+      to.link.come(datagram.bytes());
+      to.turn();
     }
   }
 
@@ -251,7 +233,6 @@ final class FaultyCell {
       }
       node.owned.put(name, new Owned(node.id, node.boot, g.ballot(), g.until()));
       granted += lease == null ? 1 : 0;
-      grantedToClients += lease == null && node.id < 0 ? 1 : 0;
       renewed += lease == null ? 0 : 1;
     }
   }

@@ -49,7 +49,7 @@ final class HandoverTest {
               true,
               new CellSettings.CellParts(
                   IDS,
-                  CellKey.Live.of(CellKey.of(new byte[CellKey.BYTES])),
+                  new CellKey(new byte[CellKey.BYTES]),
                   new PaxosLease(60 * SECOND, 500, SECOND),
                   CellSettings.DEFAULT,
                   links.get(id - 1),
@@ -169,19 +169,21 @@ final class HandoverTest {
     granted(acquire(2));
   }
 
-  /** As a change of a register does that waits for signatures. */
+  /** As a caller does that waits for something else of the node. */
   @Test
   void whatACallerReleasesWhenItHearsOfTheEndIsFreeAtOnce() {
     Ballot lease = granted(acquire(1));
-    var gathering = new Signing.Gathering(NAME, lease, 30 * SECOND, (node, signature) -> false);
+    var asked = new Questions.Inquiry(NAME, 1L << 60);
+    deaf.addAll(List.of(1, 2, 3));
     var told = new CompletableFuture<Boolean>();
-    gathering.result.thenAccept(
-        enough -> assertTrue(requests.get(0).add(new Request.Release(NAME, lease, SECOND, told))));
-    assertTrue(requests.get(0).add(gathering));
+    asked.result.thenAccept(
+        answer -> assertTrue(requests.get(0).add(new Request.Release(NAME, lease, SECOND, told))));
+    assertTrue(requests.get(0).add(asked));
     talk();
-    assertFalse(gathering.result.isDone());
+    assertFalse(asked.result.isDone());
+    deaf.clear();
     end(1);
-    assertEquals(false, gathering.result.join());
+    assertEquals(Optional.empty(), asked.result.join());
     assertTrue(told.join());
     granted(acquire(2));
   }

@@ -14,19 +14,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /** Three nodes in this process that talk over loopback, with a clock that a test puts forward. */
 public final class LoopbackCell implements AutoCloseable {
-  private static final CellKey.Live KEY = CellKey.Live.of(CellKey.of(new byte[CellKey.BYTES]));
+  private static final CellKey KEY = new CellKey(new byte[CellKey.BYTES]);
   private static final List<Integer> IDS = List.of(1, 2, 3);
 
   public final List<CellNode> nodes = new ArrayList<>();
-  private final List<CellNode> clients = new ArrayList<>();
   private final Map<Integer, InetSocketAddress> addresses = new HashMap<>();
-  private final Algorithm algorithm;
-  private final CellSettings settings;
   private final TestClock clock = new TestClock();
   private final long quarantine;
   private final Set<Integer> cut = ConcurrentHashMap.newKeySet();
@@ -48,8 +44,6 @@ public final class LoopbackCell implements AutoCloseable {
    */
   public LoopbackCell(Path directory, Algorithm algorithm, boolean first, CellSettings settings)
       throws IOException {
-    this.algorithm = algorithm;
-    this.settings = settings;
     this.quarantine = 2 * algorithm.longest();
     List<UdpLink> links = new ArrayList<>();
     for (int id : IDS) {
@@ -76,28 +70,6 @@ public final class LoopbackCell implements AutoCloseable {
     }
   }
 
-  /** Starts a client, which is closed with the cell. */
-  public CellNode client() throws IOException {
-    return client(clock);
-  }
-
-  /** Likewise, whose ballots go by another clock. */
-  CellNode client(LongSupplier times) throws IOException {
-    CellNode started =
-        CellNode.client(
-            new CellSettings.CellParts(
-                IDS,
-                KEY,
-                algorithm,
-                settings,
-                new UdpLink(new InetSocketAddress(0), addresses),
-                clock,
-                times,
-                RandomGenerator.of("L64X128MixRandom")));
-    clients.add(started);
-    return started;
-  }
-
   long now() {
     return clock.getAsLong();
   }
@@ -106,7 +78,7 @@ public final class LoopbackCell implements AutoCloseable {
     return nodes.get(id - 1);
   }
 
-  /** From now on a node hears from no other member, and none hears from it. */
+  /** From now on a node hears from no other node, and none hears from it. */
   public void cut(int id) {
     cut.add(id);
   }
@@ -143,16 +115,6 @@ public final class LoopbackCell implements AutoCloseable {
     }
 
     @Override
-    public void remember(int client) {
-      link.remember(client);
-    }
-
-    @Override
-    public void forget(int client) {
-      link.forget(client);
-    }
-
-    @Override
     public void await(long nanos) throws IOException {
       link.await(nanos);
     }
@@ -185,9 +147,6 @@ public final class LoopbackCell implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
-    for (CellNode client : clients) {
-      client.close();
-    }
     for (CellNode node : nodes) {
       node.close();
     }

@@ -86,12 +86,11 @@ final class MessageCodecTest {
     String[] wrong = {
       "01 00 " + ballot, // no name
       "00 01 61 " + ballot, // no kind
-      "0e 01 61 " + ballot,
-      "0c 01 61 0000 " + "00".repeat(8) + "0000", // no names
-      "0d 01 61 " + "00".repeat(8) + "ffffffff 00 0000", // before the first
-      "0d 01 61 " + "00".repeat(8) + "00000000 03 0000", // no such end
-      "0a 01 61 4000000000000001 00000002 00000003",
-      "0b 01 61 " + ballot + "0002 61", // a signature that ends early
+      "0c 01 61 " + ballot,
+      "0a 01 61 0000 " + "00".repeat(8) + "0000", // no names
+      "0b 01 61 " + "00".repeat(8) + "ffffffff 00 0000", // before the first
+      "0b 01 61 " + "00".repeat(8) + "00000000 03 0000", // no such end
+      "0b 01 61 " + "00".repeat(8) + "00000000 00 0002 61", // names that end early
       "01 01 61 4000000000000001 00000002 00000003", // counter above 2^62
       "01 01 61 ffffffffffffffff 00000002 00000003",
       "01 01 61 0000000000000000 00000002 00000003", // zero of somebody

@@ -13,21 +13,6 @@ final class QueuedLink implements Link {
   final List<Sent> sent = new ArrayList<>();
   private final ArrayDeque<byte[]> come = new ArrayDeque<>();
 
-  /** Clients whose last datagram told where they are; each time. */
-  final List<Integer> remembered = new ArrayList<>();
-
-  final List<Integer> forgotten = new ArrayList<>();
-
-  @Override
-  public void remember(int client) {
-    remembered.add(client);
-  }
-
-  @Override
-  public void forget(int client) {
-    forgotten.add(client);
-  }
-
   void come(byte[] datagram) {
     come.add(datagram);
   }

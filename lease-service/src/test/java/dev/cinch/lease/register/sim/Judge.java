@@ -13,11 +13,7 @@ import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.sim.Broken;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.Moment;
-import dev.cinch.lease.witness.PublicKey;
-import dev.cinch.lease.witness.WitnessCodec;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,9 +21,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Sees all that happens in a world, and says if it must not. */
 final class Judge {
-  /** A node's signature of a payload alone: no depth, and 64 bytes. */
-  private static final int PART = 65;
-
   /** What is known of a request. */
   private static final class Asked {
     /** Its user writes nothing any more. */
@@ -47,7 +40,7 @@ final class Judge {
   Judge(World world) {
     this.world = world;
     for (LeaseName name : world.names) {
-      accepted.put(name, new Accepted(world.keys.majority()));
+      accepted.put(name, new Accepted(world.plan.nodes() / 2 + 1));
       exposed.put(name, new ArrayList<>());
       unknown.put(name, new ArrayList<>());
     }
@@ -81,15 +74,6 @@ final class Judge {
   /** A copy of a request to acquire is being carried out. */
   void begun(Id request) {
     asked(request).copies++;
-  }
-
-  /** What a node signs. */
-  byte[] signature(int node, byte[] payload) {
-    return ByteBuffer.allocate(PART).put((byte) 0).put((byte) node).putLong(hash(payload)).array();
-  }
-
-  private static long hash(byte[] payload) {
-    return Arrays.hashCode(payload) * 0x9E3779B97F4A7C15L ^ payload.length;
   }
 
   /** A user writes under its leases. */
@@ -176,43 +160,12 @@ final class Judge {
     }
   }
 
-  /** Rule L17: what is answered was agreed on; rule P1 and F3: by those that signed it. */
+  /** Rule L17: what is answered was agreed on. */
   private void requireWritten(SignedWitness signed) {
-    List<Accepted.Proposal> written =
-        of(accepted, signed.witness().name()).of(signed.witness()).stream()
-            .filter(p -> p.isChosen)
-            .toList();
-    if (written.isEmpty()) {
+    List<Accepted.Proposal> written = of(accepted, signed.witness().name()).of(signed.witness());
+    if (written.stream().noneMatch(p -> p.isChosen)) {
       throw new Broken("L17: answered, and not written: " + signed.witness());
     }
-    if (world.plan.signed()) {
-      int signers = signers(signed);
-      if (written.stream().noneMatch(p -> (p.nodes & signers) == signers)) {
-        throw new Broken("signed by a node that has not accepted it: " + signed.witness());
-      }
-    }
-  }
-
-  private int signers(SignedWitness signed) {
-    byte[] payload = WitnessCodec.encode(signed.witness());
-    byte[] bytes = signed.bytes();
-    ByteBuffer in = ByteBuffer.wrap(bytes);
-    in.position(payload.length + PublicKey.ID_BYTES);
-    int count = in.get();
-    int signers = 0;
-    for (int i = 0; i < count; i++) {
-      int place = in.get();
-      var part = new byte[PART];
-      in.get(part);
-      if (!Arrays.equals(part, signature(place, payload))) {
-        throw new Broken("not the signature of node " + place + " of " + signed.witness());
-      }
-      signers |= 1 << place;
-    }
-    if (Integer.bitCount(signers) < world.keys.majority()) {
-      throw new Broken("F3: too few signed " + signed.witness());
-    }
-    return signers;
   }
 
   private void expose(Id request, Witness w) {

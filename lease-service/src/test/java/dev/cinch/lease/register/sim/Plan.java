@@ -15,7 +15,6 @@ import dev.cinch.lease.sim.Rng;
  * @param apart how far two clocks are apart at most
  * @param keep how long an acceptor remembers
  * @param first whether the cell is new
- * @param signed whether nodes sign
  * @param end when faults stop
  */
 record Plan(
@@ -29,7 +28,6 @@ record Plan(
     long keep,
     long resend,
     boolean first,
-    boolean signed,
     long end,
     double loss,
     double doubled,
@@ -60,7 +58,6 @@ record Plan(
         longest + 2 * apart + rng.ms(0, 200, 2_000, 20_000),
         rng.ms(20, 100, 500),
         rng.chance(0.6),
-        rng.chance(0.8),
         rng.between(2 * longest, 6 * longest),
         rng.pick(0, 0, 0.03, 0.2),
         rng.pick(0, 0, 0.1, 0.3),

@@ -5,10 +5,8 @@ import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.net.CommonClock;
 import dev.cinch.lease.cell.net.DrivenNode;
-import dev.cinch.lease.cell.net.Notary;
 import dev.cinch.lease.memory.MemoryLeaseService;
 import dev.cinch.lease.memory.TableLimits;
-import dev.cinch.lease.register.CellSigner;
 import dev.cinch.lease.register.DrivenCell;
 import dev.cinch.lease.register.RegisterBackend;
 import dev.cinch.lease.register.StateRegister;
@@ -143,20 +141,13 @@ final class Server implements TimeSource {
               Server.this::wallNanos,
               world.rng.generator(),
               this);
-      CellSigner signer = plan.signed() ? new CellSigner(world.keys, world.ids) : null;
-      if (plan.signed()) {
-        driven.node.notary(notary());
-      }
       StateRegister register =
           DrivenCell.register(
-              driven.node,
-              world.rng.generator(),
-              signer,
-              nanos -> task -> later(world.time + nanos, task));
+              driven.node, world.rng.generator(), nanos -> task -> later(world.time + nanos, task));
       long apartMs = plan.apart() / Plan.MS;
       try {
         service =
-            MemoryLeaseService.builder(signer == null ? new Unsigned() : signer, Server.this)
+            MemoryLeaseService.builder(new Unsigned(), Server.this)
                 .registry(world.registry)
                 .limits(TableLimits.DEFAULT)
                 .longestLeaseMs(plan.longestMs())
@@ -178,13 +169,6 @@ final class Server implements TimeSource {
     private void disturbRate() {
       double rho = world.plan.rateErrorPpm() / 1e6;
       monotonic.turn(world.time, 1 - rho + 2 * rho * world.rng.real());
-    }
-
-    private Notary notary() {
-      return DrivenCell.notary(
-          World.INSTANCE,
-          payloads ->
-              payloads.stream().map(payload -> world.judge.signature(id, payload)).toList());
     }
 
     private void maintain() {

@@ -4,9 +4,8 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.sim.Broken;
 import dev.cinch.lease.sim.Events;
 import dev.cinch.lease.sim.Rng;
-import dev.cinch.lease.witness.CellKeys;
-import dev.cinch.lease.witness.Cells;
 import dev.cinch.lease.witness.PublicKey;
+import dev.cinch.lease.witness.SigningKey;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -19,9 +18,7 @@ final class World extends Events {
   static final long EPOCH = 1_800_000_000_000_000_000L;
 
   static final long INSTANCE = 7;
-  private static final CellKeys THREE = Cells.of(INSTANCE, 3);
-  private static final CellKeys FIVE = Cells.of(INSTANCE, 5);
-  static final PublicKey KEY = THREE.key();
+  static final PublicKey KEY = SigningKey.ofSeed(new byte[SigningKey.SEED_BYTES]).publicKey();
 
   /** So many times the longest lease a name may take to be had once faults have stopped. */
   private static final int ROUNDS = 12;
@@ -29,7 +26,6 @@ final class World extends Events {
   final Rng rng;
   final Plan plan;
   final List<Integer> ids;
-  final CellKeys keys;
   final List<LeaseName> names;
   final Registry registry = new Registry();
   final Fibers fibers;
@@ -43,7 +39,6 @@ final class World extends Events {
     rng = new Rng(seed);
     plan = Plan.of(flease, rng);
     ids = IntStream.rangeClosed(1, plan.nodes()).boxed().toList();
-    keys = plan.nodes() == 3 ? THREE : FIVE;
     names = IntStream.range(0, plan.names()).mapToObj(i -> new LeaseName("n" + i)).toList();
     judge = new Judge(this);
     ids.forEach(id -> servers.add(new Server(this, id)));
