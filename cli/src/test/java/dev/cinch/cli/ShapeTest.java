@@ -115,7 +115,7 @@ class ShapeTest {
 
     AcquireRoute.Passed passed = AcquireRoute.run(temp, store);
     row("types of the client that an acquire passes", 45, 30, ours(passed.client()));
-    row("  and of the server", 78, 45, ours(passed.server()));
+    row("  and of the server", 74, 45, ours(passed.server()));
     row("files that name Operation.Acquire", 23, 12, files("Operation[.]Acquire", ""));
     row("what remembers who holds a lease, but the table", 4, 1, shadows());
 

@@ -50,7 +50,7 @@ public final class LeaseNotary implements Notary {
   public Optional<byte[]> statement(Bytes name, Bytes value, Runnable again) {
     return granted(value)
         // Else who keeps "a" could have it said that it holds "b".
-        .filter(lease -> Bytes.of(lease.name()).equals(name))
+        .filter(lease -> Bytes.of(lease.name().value()).equals(name))
         .map(lease -> lease.witness(instance))
         .filter(witness -> limit.allows(witness.issuedAt(), witness.expiry(), again))
         .map(WitnessCodec::encode);

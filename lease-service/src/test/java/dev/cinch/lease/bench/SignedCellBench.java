@@ -126,17 +126,17 @@ public final class SignedCellBench {
       var request =
           new Operation.Acquire(
               new Id(1, 2), List.of(this.name), "holder", 10_000, LogSet.ALL, false);
-      var state = new LeaseState(name);
-      States.grant(
-          state,
-          request,
-          Inheritance.origin(Ending.NONE, Fence.NONE),
-          States.at(States.NOW),
-          States.NOW + 10 * SECOND,
-          new Id(States.NOW, name.hashCode()));
+      LeaseState state =
+          States.grant(
+              LeaseState.unknown(this.name),
+              request,
+              Inheritance.origin(Ending.NONE, Fence.NONE),
+              States.at(States.NOW),
+              States.NOW + 10 * SECOND,
+              new Id(States.NOW, name.hashCode()));
       granted = LeaseStateCodec.encode(state);
       grant = state.witness(KEYS.instance());
-      States.prolong(state, States.at(States.NOW + SECOND), States.NOW + 11 * SECOND);
+      state = States.prolong(state, States.at(States.NOW + SECOND), States.NOW + 11 * SECOND);
       renewed = LeaseStateCodec.encode(state);
       renewal = state.witness(KEYS.instance());
     }

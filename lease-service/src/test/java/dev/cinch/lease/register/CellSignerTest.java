@@ -46,7 +46,10 @@ final class CellSignerTest {
     LeaseNotary notary = notary(place);
     return notary
         .sign(
-            List.of(notary.statement(Bytes.of(lease.name()), value(lease), () -> {}).orElseThrow()))
+            List.of(
+                notary
+                    .statement(Bytes.of(lease.name().value()), value(lease), () -> {})
+                    .orElseThrow()))
         .get(0);
   }
 

@@ -76,8 +76,7 @@ final class SigningCellTest {
   }
 
   private CompletableFuture<Boolean> write(LeaseState lease) {
-    return register.change(
-        new LeaseName(lease.name()), found -> Optional.of(LeaseStateCodec.encode(lease)));
+    return register.change(lease.name(), found -> Optional.of(LeaseStateCodec.encode(lease)));
   }
 
   private List<SignedWitness> taken(LeaseState lease) throws Exception {
@@ -187,9 +186,7 @@ final class SigningCellTest {
     var name = Bytes.of("a");
     var ballot = one.query(name, SECOND).join().orElseThrow().ballot();
     assertTrue(one.sign(name, ballot, SECOND, (node, signature) -> true).join());
-    LeaseState other = States.full("a");
-    States.set(other, other.id(), other.expiry() + 1, "other");
-    assertTrue(write(other).join());
+    assertTrue(write(States.full("a", "other")).join());
     var late = one.sign(name, ballot, SECOND, (node, signature) -> true);
     assertEquals(false, passing(late));
   }
