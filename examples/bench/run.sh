@@ -91,10 +91,10 @@ case $what in
     flags=("-Dcinch.bench.dir=$dir")
     run org.openjdk.jmh.Main "${options[@]}" ;;
   memory)
-    # Held leases in a heap of 1.5 GiB, and for how long Java stopped while all were renewed.
+    # Held leases in a heap of 768 MiB, and for how long Java stopped while all were renewed.
     log=$(mktemp)
     trap 'rm -f "$log" "$log.out"' EXIT
-    java -Xmx1536m "-Xlog:safepoint:file=$log:uptime:filecount=0" -cp "$classes" dev.cinch.lease.memory.LeaseMemory "${@:2}" |
+    java -Xmx768m "-Xlog:safepoint:file=$log:uptime:filecount=0" -cp "$classes" dev.cinch.lease.memory.LeaseMemory "${@:2}" |
       tee "$log.out"
     awk 'NR == FNR { if (/^renewed all/) { from = $4; to = $6 } next }
       match($0, /Total: *[0-9]+/) { at = substr($1, 2) + 0; ns = substr($0, RSTART + 6, RLENGTH - 6) + 0

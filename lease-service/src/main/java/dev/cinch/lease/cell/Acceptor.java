@@ -10,7 +10,6 @@ import dev.cinch.lease.cell.Message.Query;
 import dev.cinch.lease.cell.Message.Reject;
 import dev.cinch.lease.cell.Message.Release;
 import dev.cinch.lease.cell.Message.Told;
-import dev.cinch.lease.table.SortedRows;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -1,6 +1,5 @@
 package dev.cinch.lease.cell;
 
-import dev.cinch.lease.table.SortedRows;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
@@ -38,12 +37,12 @@ final class Row {
   /** The rows of an acceptor. */
   static final class ByName extends SortedRows {
     @Override
-    protected byte[] key(byte[] row) {
+    byte[] key(byte[] row) {
       return Arrays.copyOfRange(row, NAME, valueAt(row));
     }
 
     @Override
-    protected int compare(byte[] row, byte[] key) {
+    int compare(byte[] row, byte[] key) {
       return Arrays.compareUnsigned(row, NAME, valueAt(row), key, 0, key.length);
     }
   }

@@ -3,19 +3,20 @@ package dev.cinch.lease.memory;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Operation;
-import dev.cinch.lease.table.LeaseLayout;
-import dev.cinch.lease.table.SharedLogs;
-import dev.cinch.lease.table.SortedRows;
-import java.util.ArrayList;
+import dev.cinch.lease.table.LeaseState;
+import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The grants by secret id: the rows of their leases, which the table has by name too, so that a
- * lease costs a slot here. A row whose name somebody else has taken since is here alone, which is
- * why bytes are counted here too (rule L4). After its end a grant stays for a while, and a stub
- * after it was released or given back before it came, so that a late copy of its request is not
- * granted anew. Not thread-safe.
+ * The grants by secret id, with their leases as they last left them. The table has the same leases
+ * by name, until somebody else has taken the name: such a lease is here alone, which is why bytes
+ * are counted here too (rule L4). After its end a grant stays for a while, and its id after it was
+ * released or given back before it came, so that a late copy of its request is not granted anew.
+ * Not thread-safe.
  */
 final class Grants {
   private static final long SWEEP_EVERY = 1_000_000_000L;
@@ -23,16 +24,24 @@ final class Grants {
   /** In so many steps all of them are looked at, as none may take long. */
   static final int STEPS = 64;
 
-  private final SharedLogs logSets;
+  /** At so many a step looks at least. */
+  private static final int AT_ONCE = 256;
+
+  /** What an id takes in the heap of which nothing else is left, about. */
+  private static final int OVER_BYTES = 100;
+
   private final int soft;
   private final long softBytes;
   private final long retentionNanos;
-  private final SortedRows rows = new LeaseRow.ById();
-  private long nextSqueeze = Long.MIN_VALUE;
-  private int place;
 
-  /** What went last. The other rows of its grant may go in a later step. */
-  private byte @Nullable [] lastGone;
+  /** One that may be walked over bit by bit, while others come and go. */
+  private final Map<Id, Known> all = new ConcurrentHashMap<>();
+
+  private int leases;
+  private long bytes;
+  private long nextSqueeze = Long.MIN_VALUE;
+  private Iterator<Map.Entry<Id, Known>> squeezing = Collections.emptyIterator();
+  private Iterator<Map.Entry<Id, Known>> sweeping = Collections.emptyIterator();
 
   /** How many quarters of their time ended ones are not kept, for want of room. */
   private int earlierBy;
@@ -42,91 +51,115 @@ final class Grants {
    * @param softBytes how much what it has may take in the heap before ended ones go early, about
    * @param retentionNanos how long ended ones are kept otherwise
    */
-  Grants(int soft, long softBytes, long retentionNanos, SharedLogs logSets) {
+  Grants(int soft, long softBytes, long retentionNanos) {
     this.soft = soft;
     this.softBytes = softBytes;
     this.retentionNanos = retentionNanos;
-    this.logSets = logSets;
+  }
+
+  /** What is known of a request. */
+  sealed interface Known permits Grant, Over {
+    /** When it ended, or will; nanoseconds since the Unix epoch. */
+    long end();
+
+    /** How many leases it stands for, or one. */
+    int size();
+
+    /** What it takes in the heap, about. */
+    long bytes();
   }
 
   /**
-   * A request that was granted, or given back before.
+   * A request that was granted.
    *
-   * @param rows its leases as it last left them, in ascending order of names, at least one. The
-   *     request and what became of it are the same in each. Or the stub that is left of it.
+   * @param leases as it last left them, in ascending order of names, at least one
    */
-  record Grant(List<byte[]> rows) {
-    /** Whether nothing is left of it but that it is over. */
-    boolean isOver() {
-      return LeaseRow.isStub(rows.get(0));
+  record Grant(List<LeaseState> leases) implements Known {
+    @Override
+    public long end() {
+      return leases.get(0).expiry();
     }
 
-    /** Whether it is over since it was released; else, if it is over, it was never granted. */
-    boolean isReleased() {
-      return isOver() && !LeaseRow.isGivenUp(rows.get(0));
+    @Override
+    public int size() {
+      return leases.size();
+    }
+
+    @Override
+    public long bytes() {
+      long bytes = 0;
+      for (LeaseState lease : leases) {
+        bytes += Room.bytesOf(lease);
+      }
+      return bytes;
     }
 
     /** Whether its leases are full: asked for so, or upgraded. */
     boolean isFull() {
-      return LeaseRow.isFull(rows.get(0));
+      return leases.get(0).state() == LeaseState.State.FULL;
     }
 
     /** In ascending order. */
-    List<String> names() {
-      var names = new ArrayList<String>(rows.size());
-      rows.forEach(row -> names.add(LeaseRow.name(row)));
-      return names;
+    List<LeaseName> names() {
+      return leases.stream().map(LeaseState::name).toList();
     }
 
-    /** The same. */
-    List<LeaseName> leaseNames() {
-      return names().stream().map(LeaseName::new).toList();
+    /** Whether it is of the same request, whose names are given in ascending order. */
+    boolean isFor(Operation.Acquire request, List<LeaseName> ascending) {
+      return leases.get(0).isFor(request) && names().equals(ascending);
     }
   }
 
-  /** What is known of a request. */
-  @Nullable Grant get(Id id) {
-    List<byte[]> found = rows(id);
-    return found.isEmpty() ? null : new Grant(found);
+  /**
+   * A request that is over.
+   *
+   * @param wasGranted whether it was granted and released; else it was given back before it came
+   */
+  record Over(long end, boolean wasGranted) implements Known {
+    @Override
+    public int size() {
+      return 1;
+    }
+
+    @Override
+    public long bytes() {
+      return OVER_BYTES;
+    }
   }
 
-  private List<byte[]> rows(Id id) {
-    byte[] key = LeaseRow.key(id);
-    return lastGone != null && LeaseRow.hasId(lastGone, key)
-        ? List.of()
-        : rows.from(key, true, Integer.MAX_VALUE, row -> LeaseRow.hasId(row, key));
+  /** What is known of a request; null if nothing is. */
+  @Nullable Known get(Id id) {
+    return all.get(id);
   }
 
-  /** Whether a grant is of the same request, whose names are given in ascending order. */
-  boolean isFor(Grant grant, Operation.Acquire request, List<String> ascending) {
-    return LeaseLayout.unpack(grant.rows().get(0), logSets).isFor(request)
-        && grant.names().equals(ascending);
-  }
-
-  /** Adds a lease of a grant, or keeps what became of it: the row that the table has of it. */
-  void put(byte[] row, long now) {
-    add(row);
+  /** Adds a grant, or keeps what became of it. */
+  void put(List<LeaseState> granted, long now) {
+    put(granted.get(0).id(), new Grant(List.copyOf(granted)));
     squeeze(now);
   }
 
-  private void add(byte[] row) {
-    if (lastGone != null && LeaseRow.hasId(lastGone, row)) {
-      lastGone = null;
+  private void put(Id id, Known known) {
+    count(known, 1);
+    Known before = all.put(id, known);
+    if (before != null) {
+      count(before, -1);
     }
-    rows.put(row);
+  }
+
+  private void count(Known known, int sign) {
+    leases += sign * known.size();
+    bytes += sign * known.bytes();
   }
 
   /** Keeps nothing of a grant but that it is over. */
   void release(Id id, long now) {
-    for (byte[] row : rows(id)) {
-      rows.remove(row);
-    }
-    add(LeaseRow.stub(id, now, false));
+    put(id, new Over(now, true));
   }
 
   /** Takes note that a request that is not known is not to be granted when it comes. */
   void giveUp(Id id, long now) {
-    put(LeaseRow.stub(id, now, true), now);
+    put(id, new Over(now, false));
+    squeeze(now);
   }
 
   /**
@@ -141,9 +174,10 @@ final class Grants {
     nextSqueeze = now + SWEEP_EVERY / STEPS;
     boolean round = true;
     while (round && isOver()) {
-      place = sweep(place, now + retentionNanos / 4 * earlierBy + 1);
-      round = place == SortedRows.DONE && earlierBy < 4;
-      earlierBy = Math.min(4, place == SortedRows.DONE ? earlierBy + 1 : earlierBy);
+      squeezing = squeezing.hasNext() ? squeezing : all.entrySet().iterator();
+      boolean atEnd = sweep(squeezing, now + retentionNanos / 4 * earlierBy + 1);
+      round = atEnd && earlierBy < 4;
+      earlierBy = Math.min(4, atEnd ? earlierBy + 1 : earlierBy);
     }
     if (!isOver()) {
       earlierBy = 0;
@@ -151,32 +185,43 @@ final class Grants {
   }
 
   private boolean isOver() {
-    return rows.size() > soft || rows.bytes() > softBytes;
+    return leases > soft || bytes > softBytes;
   }
 
   /**
    * Forgets grants past their time, a part of all.
    *
-   * @param from where it begins, as {@link SortedRows#sweep}
+   * @return whether it came to the last one
    */
-  int sweep(int from, long now) {
-    return rows.sweep(
-        from,
-        rows.size() / STEPS + SortedRows.CHUNK,
-        row -> {
-          boolean goes = LeaseRow.expiry(row) + retentionNanos < now;
-          lastGone = goes ? row : lastGone;
-          return goes;
-        });
+  boolean sweep(long now) {
+    sweeping = sweeping.hasNext() ? sweeping : all.entrySet().iterator();
+    return sweep(sweeping, now);
   }
 
-  /** How many leases and stubs there are. */
+  private boolean sweep(Iterator<Map.Entry<Id, Known>> walk, long now) {
+    for (int left = all.size() / STEPS + AT_ONCE; left > 0 && walk.hasNext(); left--) {
+      Map.Entry<Id, Known> next = walk.next();
+      Known known = next.getValue();
+      // What a walk comes to may be what was there when its last step ended.
+      if (known.end() + retentionNanos < now && all.remove(next.getKey(), known)) {
+        count(known, -1);
+      }
+    }
+    return !walk.hasNext();
+  }
+
+  /** How many ids there are. */
   int size() {
-    return rows.size();
+    return all.size();
+  }
+
+  /** How many leases, and ids without one. */
+  int leases() {
+    return leases;
   }
 
   /** What all that it has takes in the heap, also what the table has too; about. */
   long bytes() {
-    return rows.bytes();
+    return bytes;
   }
 }

@@ -23,19 +23,15 @@ import dev.cinch.lease.table.LastWords;
 import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.table.LeaseBackend.UnendedException;
-import dev.cinch.lease.table.LeaseLayout;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Revocations;
-import dev.cinch.lease.table.SharedLogs;
-import dev.cinch.lease.table.SortedRows;
 import dev.cinch.lease.time.SignedClock.Reading;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Who has which lease: {@link LeaseRules} over all names and grants. It does no I/O and reads no
@@ -43,8 +39,8 @@ import org.jspecify.annotations.Nullable;
  * where callers bring it out of order the later counts.
  *
  * <p>Thread-safe: one operation at a time, each of a few microseconds. Every operation is all or
- * nothing: it checks all names of its grant before it changes any. Whatever goes over all names
- * goes over a part of them at a time.
+ * nothing: it checks all names of its grant before it changes any. States of leases are immutable,
+ * so that lists and counts need no lock; what forgets looks at a part of all at a time.
  */
 @CheckReturnValue
 final class MemoryLeases implements LeaseBackend {
@@ -57,18 +53,13 @@ final class MemoryLeases implements LeaseBackend {
    */
   private static final long LISTED_NANOS = 10_000_000_000L;
 
-  /** Others wait meanwhile. */
-  private static final int COUNTED_AT_ONCE = 1_024;
+  /** What a page may take, about; a lease takes about as much as JSON as in the heap. */
+  private static final long PAGE_BYTES = 1 << 20;
 
   private final TableLimits limits;
   private final long instance;
   private final boolean resumable;
   private final LeaseRules rules;
-  private final SharedLogs logSets = new SharedLogs();
-
-  /** The last leases of all names. */
-  private final SortedRows names = new LeaseRow.ByName();
-
   private final Grants grants;
   private final Room room;
 
@@ -82,7 +73,6 @@ final class MemoryLeases implements LeaseBackend {
 
   private long now = Long.MIN_VALUE;
   private long steady = Long.MIN_VALUE;
-  private int grantsPlace;
 
   /**
    * @param instance number of the service instance, from 1
@@ -103,15 +93,14 @@ final class MemoryLeases implements LeaseBackend {
     this.instance = instance;
     this.earlier = earlier;
     this.resumable = store.isPresent();
-    this.room = new Room(names, limits, origin, earlier, longest, resumable, logSets);
+    this.room = new Room(limits, origin, earlier, longest, resumable);
     // As many as can be held, and some that ended.
     long bytes = limits.maxBytes();
     this.grants =
         new Grants(
             limits.maxEntries() + limits.maxEntries() / 4 + 64,
             bytes > Long.MAX_VALUE / 2 ? bytes : bytes + bytes / 4,
-            limits.retentionNanos(),
-            logSets);
+            limits.retentionNanos());
     this.rules =
         new LeaseRules(
             instance,
@@ -124,8 +113,7 @@ final class MemoryLeases implements LeaseBackend {
   /** Takes over what the instance before left (rule L19); before anything is asked for. */
   synchronized void take(LastWords words, Reading start, long apart) {
     for (LeaseState lease : words.leases()) {
-      lease.holdBy(start.steady(), start.now(), apart);
-      names.put(LeaseLayout.pack(lease, logSets));
+      room.put(lease.heldBy(start.steady(), start.now(), apart));
     }
   }
 
@@ -134,47 +122,34 @@ final class MemoryLeases implements LeaseBackend {
     Moment at = advance(time);
     var words = new LastWords.Draft();
     long othersUpTo = room.signedUpTo();
-    byte[] from = {};
-    for (boolean first = true; ; first = false) {
-      List<byte[]> some = names.from(from, first, COUNTED_AT_ONCE, row -> true);
-      for (byte[] row : some) {
-        LeaseState lease = LeaseLayout.unpack(row, logSets);
-        long signedUpTo = lease.signedUpTo(longest, earlier);
-        if (signedUpTo <= at.time() - LISTED_NANOS && !lease.isHeld(at)) {
-          othersUpTo = Math.max(othersUpTo, signedUpTo);
-        } else {
-          lease.leave(instance);
-          if (!words.add(lease)) {
-            return Optional.empty();
-          }
-        }
+    for (LeaseState lease : room.all().values()) {
+      long signedUpTo = lease.signedUpTo(longest, earlier);
+      if (signedUpTo <= at.time() - LISTED_NANOS && !lease.isHeld(at)) {
+        othersUpTo = Math.max(othersUpTo, signedUpTo);
+      } else if (!words.add(lease.left(instance))) {
+        return Optional.empty();
       }
-      if (some.size() < COUNTED_AT_ONCE) {
-        return Optional.of(words.finish(at.time(), othersUpTo, longest));
-      }
-      from = LeaseRow.key(LeaseRow.name(some.get(some.size() - 1)));
     }
+    return Optional.of(words.finish(at.time(), othersUpTo, longest));
   }
 
   @Override
   public synchronized List<Witness> acquire(Operation.Acquire request, Moment time, long ceiling)
       throws LeaseRefusedException, UnendedException {
-    var wanted = new ArrayList<String>(request.names().size());
-    request.names().forEach(name -> wanted.add(name.value()));
-    wanted.sort(null);
-    Grants.Grant known = grants.get(request.id());
-    if (known != null) {
-      if (known.isOver()) {
-        throw notHeld(
-            known.isReleased()
-                ? "this request was granted and released; acquire with a new id"
-                : "this request was given back before it came; acquire with a new id");
-      }
-      if (!grants.isFor(known, request, wanted)) {
+    List<LeaseName> wanted = request.names().stream().sorted().toList();
+    Grants.Known known = grants.get(request.id());
+    if (known instanceof Grants.Over over) {
+      throw notHeld(
+          over.wasGranted()
+              ? "this request was granted and released; acquire with a new id"
+              : "this request was given back before it came; acquire with a new id");
+    }
+    if (known instanceof Grants.Grant grant) {
+      if (!grant.isFor(request, wanted)) {
         throw invalid("another request had this id");
       }
-      List<LeaseState> leases = leases(known.names());
-      rules.requireHeld(request.id(), known.isFull(), leases, advance(time));
+      List<LeaseState> leases = leases(wanted);
+      rules.requireHeld(request.id(), grant.isFull(), leases, advance(time));
       return witnesses(leases);
     }
     Moment at = advance(time);
@@ -185,22 +160,21 @@ final class MemoryLeases implements LeaseBackend {
       throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
     }
     List<LeaseState> leases = leases(wanted);
-    List<Tenure> toEnd = rules.acquire(request, leases, room.inherited(), at, ceiling);
+    List<LeaseState> granted = rules.acquire(request, leases, room.inherited(), at, ceiling);
     if (resumable) {
-      requireEnded(toEnd);
+      requireEnded(LeaseRules.unended(leases));
     }
-    return keep(leases);
+    return keep(granted);
   }
 
   @Override
   public synchronized void requireFree(Operation.Acquire request, Moment time)
       throws LeaseRefusedException {
-    Grants.Grant known = grants.get(request.id());
-    if (known != null && !known.isOver()) {
+    if (grants.get(request.id()) instanceof Grants.Grant) {
       return; // it may be the holder
     }
     for (LeaseName name : request.names().stream().sorted().toList()) {
-      LeaseState lease = lease(name.value());
+      LeaseState lease = lease(name);
       Moment at = advance(time);
       if (lease.excludes(at)) {
         throw held(name, lease.holder(), lease.leftNanos(at));
@@ -222,9 +196,9 @@ final class MemoryLeases implements LeaseBackend {
   @Override
   public synchronized void ended(List<Tenure> tenures) {
     for (Tenure tenure : tenures) {
-      LeaseState lease = get(tenure.name());
-      if (lease != null && LeaseRules.end(lease, tenure)) {
-        replace(lease);
+      LeaseState lease = room.get(tenure.name());
+      if (lease != null) {
+        LeaseRules.ended(lease, tenure).ifPresent(this::put);
       }
     }
   }
@@ -232,7 +206,7 @@ final class MemoryLeases implements LeaseBackend {
   @Override
   public synchronized Revocation revocable(Operation.Revoke request, Moment time)
       throws LeaseRefusedException {
-    LeaseState lease = lease(request.name().value());
+    LeaseState lease = lease(request.name());
     Revocation wanted = rules.revocable(request, lease, advance(time));
     return lease.isUnended() ? wanted : revocations.of(lease.correlation()).orElse(wanted);
   }
@@ -243,7 +217,7 @@ final class MemoryLeases implements LeaseBackend {
     revocations.add(revocation);
     ended(List.of(new Tenure(name, revocation.correlation())));
     now = Math.max(now, time);
-    LeaseState lease = get(name);
+    LeaseState lease = room.get(name);
     return lease == null
             || !lease.correlation().equals(revocation.correlation())
             || lease.state() == LeaseState.State.RELEASED
@@ -255,34 +229,30 @@ final class MemoryLeases implements LeaseBackend {
   public synchronized Optional<List<Witness>> resume(
       Operation.Resume request, boolean ended, Moment time, long ceiling)
       throws LeaseRefusedException {
-    List<String> wanted = LeaseRules.names(request);
-    Grants.Grant known = grants.get(request.id());
-    if (known != null && known.isOver()) {
+    List<LeaseName> wanted = LeaseRules.names(request);
+    if (grants.get(request.id()) instanceof Grants.Over) {
       throw released();
     }
-    List<LeaseState> leases = leases(wanted);
+    List<LeaseState> leases = new ArrayList<>(leases(wanted));
     for (int i = 0; i < leases.size(); i++) {
       // What was left here awaits its holder, so that it is as if nothing were known of it.
       if (leases.get(i).awaits(LeaseRules.correlation(request, i))) {
-        leases.set(i, new LeaseState(wanted.get(i)));
+        leases.set(i, LeaseState.unknown(wanted.get(i)));
       }
     }
-    LeaseRules.Resumed resumed =
+    Optional<List<LeaseState>> resumed =
         rules.resume(request, ended, leases, room.hasForgotten(), advance(time), ceiling);
-    if (resumed == LeaseRules.Resumed.UNENDED) {
-      return Optional.empty();
-    }
     // To make room would be to forget, after which nothing is resumed.
-    if (resumed == LeaseRules.Resumed.BEGUN && !room.isFor(wanted.size())) {
+    if (resumed.isPresent() && !leases.get(0).isKnown() && !room.isFor(wanted.size())) {
       throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
     }
-    return Optional.of(keep(leases));
+    return resumed.map(this::keep);
   }
 
   @Override
   public synchronized boolean knows(List<LeaseName> wanted, Moment at) {
     for (LeaseName name : wanted) {
-      LeaseState lease = get(name.value());
+      LeaseState lease = room.get(name.value());
       if (lease == null || lease.isLeft() || lease.isResumedUntilPast(at)) {
         return false;
       }
@@ -293,7 +263,7 @@ final class MemoryLeases implements LeaseBackend {
   @Override
   public synchronized boolean isResumedUntilPast(List<LeaseName> wanted, Moment at) {
     for (LeaseName name : wanted) {
-      LeaseState lease = get(name.value());
+      LeaseState lease = room.get(name.value());
       if (lease != null && lease.isResumedUntilPast(at)) {
         return true;
       }
@@ -303,8 +273,8 @@ final class MemoryLeases implements LeaseBackend {
 
   @Override
   public synchronized boolean knows(Id id) {
-    Grants.Grant known = grants.get(id);
-    return known != null && (known.isReleased() || !known.isOver());
+    Grants.Known known = grants.get(id);
+    return known instanceof Grants.Over over ? over.wasGranted() : known != null;
   }
 
   @Override
@@ -319,9 +289,8 @@ final class MemoryLeases implements LeaseBackend {
     rules.requireHere(renew.report());
     Grants.Grant grant = known(renew.id(), renew.scope());
     List<LeaseState> leases = leases(grant.names());
-    rules.renew(renew, grant.isFull(), leases, advance(time), ceiling);
-    addMetadata(leases, renew.report());
-    return keep(leases);
+    List<LeaseState> renewed = rules.renew(renew, grant.isFull(), leases, advance(time), ceiling);
+    return keep(withMetadata(renewed, renew.report()));
   }
 
   @Override
@@ -329,8 +298,7 @@ final class MemoryLeases implements LeaseBackend {
       throws LeaseRefusedException {
     Grants.Grant grant = known(upgrade.id(), upgrade.scope());
     List<LeaseState> leases = leases(grant.names());
-    rules.upgrade(upgrade, grant.isFull(), leases, advance(time), ceiling);
-    return keep(leases);
+    return keep(rules.upgrade(upgrade, grant.isFull(), leases, advance(time), ceiling));
   }
 
   /**
@@ -351,87 +319,60 @@ final class MemoryLeases implements LeaseBackend {
     LeaseReport report = release.report();
     rules.requireHere(report);
     synchronized (this) {
-      Grants.Grant grant = grants.get(id);
-      if (grant != null && grant.isReleased()) {
+      Grants.Known known = grants.get(id);
+      if (known instanceof Grants.Over over && over.wasGranted()) {
         return List.of();
       }
-      boolean known = grant != null && !grant.isOver();
-      if (grant != null && known) {
-        release.scope().require(grant.leaseNames());
+      Grants.Grant grant = known instanceof Grants.Grant made ? made : null;
+      if (grant != null) {
+        release.scope().require(grant.names());
       }
-      if (known || report.instance().isEmpty()) {
+      if (grant != null || report.instance().isEmpty()) {
         latest.require();
       }
-      if (grant == null || grant.isOver()) {
+      if (grant == null) {
         grants.giveUp(id, time.time());
         throw unknown();
       }
       Moment at = advance(time);
-      List<LeaseState> leases = rules.release(release, grant.isFull(), leases(grant.names()), at);
-      addMetadata(leases, report);
-      leases.forEach(this::replace);
+      List<LeaseState> released = rules.release(release, grant.isFull(), leases(grant.names()), at);
+      withMetadata(released, report).forEach(this::put);
       grants.release(id, at.time());
-      return witnesses(leases);
+      return witnesses(released);
     }
   }
 
   @Override
   public synchronized Optional<LeaseInfo> show(LeaseName name, Moment time) {
-    LeaseState lease = get(name.value());
+    LeaseState lease = room.get(name.value());
     return lease == null ? Optional.empty() : Optional.of(lease.info(instance, advance(time)));
   }
 
   @Override
   public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, Moment time) {
-    String from = after.map(LeaseName::value).orElse("");
-    boolean inclusive = from.compareTo(prefix) < 0;
-    from = inclusive ? prefix : from;
-    var page = new LeasePage(limit);
-    while (!page.isFull()) {
-      int most = page.most();
-      List<LeaseInfo> more = some(prefix, from, inclusive, most, time);
-      more.forEach(page::add);
-      if (more.size() < most) {
+    Moment at = advance(time);
+    String above = after.map(LeaseName::value).orElse("");
+    boolean inclusive = above.compareTo(prefix) < 0;
+    var page = new ArrayList<LeaseInfo>();
+    long bytes = 0;
+    for (LeaseState lease : room.all().tailMap(inclusive ? prefix : above, inclusive).values()) {
+      bytes += Room.bytesOf(lease);
+      boolean fits = page.isEmpty() || page.size() < limit && bytes <= PAGE_BYTES;
+      if (!fits || !lease.name().value().startsWith(prefix)) {
         break;
       }
-      from = more.get(most - 1).witness().name().value();
-      inclusive = false;
+      page.add(lease.info(instance, at));
     }
-    return page.leases();
+    return page;
   }
 
-  private synchronized List<LeaseInfo> some(
-      String prefix, String from, boolean inclusive, int most, Moment time) {
-    Moment at = advance(time);
-    var leases = new ArrayList<LeaseInfo>();
-    for (byte[] row :
-        names.from(
-            LeaseRow.key(from), inclusive, most, row -> LeaseRow.name(row).startsWith(prefix))) {
-      leases.add(LeaseLayout.unpack(row, logSets).info(instance, at));
-    }
-    return leases;
-  }
-
-  /** Counts a part at a time, in the order of names: each name once. */
   @Override
   public OptionalLong countHeld(Moment time) {
-    long held = 0;
-    byte[] from = {};
-    boolean first = true;
-    while (true) {
-      List<byte[]> some;
-      synchronized (this) {
-        some = names.from(from, first, COUNTED_AT_ONCE, row -> true);
-        for (byte[] row : some) {
-          held += LeaseRow.isReleased(row) || LeaseRow.expiry(row) <= time.time() ? 0 : 1;
-        }
-      }
-      if (some.size() < COUNTED_AT_ONCE) {
-        return OptionalLong.of(held);
-      }
-      from = LeaseRow.key(LeaseRow.name(some.get(some.size() - 1)));
-      first = false;
-    }
+    return OptionalLong.of(
+        room.all().values().stream()
+            .filter(lease -> lease.state() != LeaseState.State.RELEASED)
+            .filter(lease -> lease.expiry() > time.time())
+            .count());
   }
 
   /** Forgets the ids of grants that ended long ago, in an eighth of them. */
@@ -439,7 +380,7 @@ final class MemoryLeases implements LeaseBackend {
   public void sweep(long time) {
     for (int i = 0; i < Grants.STEPS / 8; i++) {
       synchronized (this) {
-        grantsPlace = grants.sweep(grantsPlace, time);
+        boolean unused = grants.sweep(time);
       }
     }
   }
@@ -450,7 +391,7 @@ final class MemoryLeases implements LeaseBackend {
   }
 
   /** The highest time that anyone brought: what happened by it stays so (rules L1, L6). */
-  private Moment advance(Moment time) {
+  private synchronized Moment advance(Moment time) {
     now = Math.max(now, time.time());
     steady = Math.max(steady, time.steady());
     return new Moment(now, time.bound(), steady, time.apart());
@@ -461,22 +402,14 @@ final class MemoryLeases implements LeaseBackend {
     return new Moment(now, Moment.UNKNOWN, steady, 0);
   }
 
-  /** The last lease of a name, to work on. */
-  private @Nullable LeaseState get(String name) {
-    byte[] row = names.get(LeaseRow.key(name));
-    return row == null ? null : LeaseLayout.unpack(row, logSets);
+  /** The last lease of a name. */
+  private LeaseState lease(LeaseName name) {
+    LeaseState known = room.get(name.value());
+    return known == null ? LeaseState.unknown(name) : known;
   }
 
-  /** The same; of a name that has none one of which nothing is known. */
-  private LeaseState lease(String name) {
-    LeaseState known = get(name);
-    return known == null ? new LeaseState(name) : known;
-  }
-
-  private List<LeaseState> leases(List<String> wanted) {
-    var leases = new ArrayList<LeaseState>(wanted.size());
-    wanted.forEach(name -> leases.add(lease(name)));
-    return leases;
+  private List<LeaseState> leases(List<LeaseName> wanted) {
+    return wanted.stream().map(this::lease).toList();
   }
 
   private static LeaseRefusedException released() {
@@ -489,53 +422,34 @@ final class MemoryLeases implements LeaseBackend {
   }
 
   private Grants.Grant known(Id id, Operation.Scope scope) throws LeaseRefusedException {
-    Grants.Grant grant = grants.get(id);
-    if (grant != null && grant.isReleased()) {
+    Grants.Known known = grants.get(id);
+    if (known instanceof Grants.Over over && over.wasGranted()) {
       throw released();
     }
-    if (grant == null || grant.isOver()) {
-      throw unknown();
+    if (known instanceof Grants.Grant grant) {
+      scope.require(grant.names());
+      return grant;
     }
-    scope.require(grant.leaseNames());
-    return grant;
+    throw unknown();
   }
 
   /** It is but a hint, and all that a renewal can let grow: none where all the memory is taken. */
-  private void addMetadata(List<LeaseState> leases, LeaseReport report) {
-    boolean full = names.bytes() > limits.maxBytes();
-    for (LeaseState lease : leases) {
-      lease.addMetadata(report.metadata(), full ? 0 : limits.metadataKept());
-    }
+  private List<LeaseState> withMetadata(List<LeaseState> leases, LeaseReport report) {
+    int kept = room.isFull() ? 0 : limits.metadataKept();
+    return leases.stream().map(lease -> lease.withMetadata(report.metadata(), kept)).toList();
   }
 
-  /** Puts a lease that ended in the place of what was there; its grant keeps what that was. */
-  private void replace(LeaseState lease) {
-    names.put(LeaseLayout.pack(lease, logSets));
-    changed(lease);
+  /** Puts a lease in the place of what was there. */
+  private void put(LeaseState lease) {
+    room.put(lease);
+    listeners.changed(lease.name().value(), lease.state() != LeaseState.State.FULL);
   }
 
-  /**
-   * Puts leases of a grant in the place of what was there: into its very bytes if they are of the
-   * same request and as many, as a renewal leaves them, so that the collector sees nothing new.
-   */
+  /** Puts the leases of a grant in the place of what was there. */
   private List<Witness> keep(List<LeaseState> leases) {
-    for (LeaseState lease : leases) {
-      byte[] row = LeaseLayout.pack(lease, logSets);
-      byte[] before = names.get(LeaseRow.key(lease.name()));
-      if (before != null && before.length == row.length && LeaseRow.hasId(before, row)) {
-        System.arraycopy(row, 0, before, 0, row.length);
-        row = before;
-      } else {
-        names.put(row);
-      }
-      grants.put(row, now);
-      changed(lease);
-    }
+    leases.forEach(this::put);
+    grants.put(leases, now);
     return witnesses(leases);
-  }
-
-  private void changed(LeaseState lease) {
-    listeners.changed(lease.name(), lease.state() != LeaseState.State.FULL);
   }
 
   private List<Witness> witnesses(List<LeaseState> leases) {

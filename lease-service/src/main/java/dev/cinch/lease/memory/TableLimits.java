@@ -6,8 +6,8 @@ import dev.cinch.lease.table.WatermarkRule;
  * The sizes and bounds of a {@link MemoryLeases}. Tests shrink them so that limits are hit.
  *
  * @param maxEntries names remembered, held or not, at least 1
- * @param maxBytes what their rows may take in the heap, about (rule L4), at least 1; when they do,
- *     no new name is taken and no metadata
+ * @param maxBytes what their leases may take in the heap, about (rule L4), at least 1; when they
+ *     do, no new name is taken and no metadata
  * @param retentionNanos how long an ended lease is remembered at least unless space is short, and a
  *     grant's id after its end; nanoseconds
  * @param watermarkAheadNanos how far a watermark may be ahead of signed time (rule L2); nanoseconds
@@ -28,11 +28,10 @@ public record TableLimits(
           10_000_000, Long.MAX_VALUE, 120_000_000_000L, 1_000_000_000L, 3_600_000_000_000L, 8);
 
   /**
-   * What a held lease takes at least: 109 measured with a name of 24 characters, and some more for
-   * the ids of grants that ended; docs/decisions/lease-memory.md. Those with more to say come up
-   * against the bytes first.
+   * What a held lease takes with a name of 24 characters and a holder of 10. Those with more to say
+   * come up against the bytes first.
    */
-  private static final long BYTES_PER_LEASE = 115;
+  private static final long BYTES_PER_LEASE = Room.LEASE_BYTES + 24 + 2 * 10;
 
   /**
    * The same with watermarks so far ahead of signed time, and as far behind it, unless they may be
@@ -67,15 +66,17 @@ public record TableLimits(
   }
 
   /**
-   * The defaults, with as many names as three quarters of a heap hold (rule L4).
+   * The defaults, with as many names as two thirds of a heap hold (rule L4): the collector needs
+   * some of the rest for what renewals leave behind.
    *
    * @param heapBytes such as {@link Runtime#maxMemory}
    */
   public static TableLimits forHeap(long heapBytes) {
-    long names = heapBytes / 4 * 3 / BYTES_PER_LEASE;
+    long most = heapBytes / 3 * 2;
+    long names = most / BYTES_PER_LEASE;
     return new TableLimits(
         (int) Math.max(1, Math.min(Integer.MAX_VALUE / 2, names)),
-        Math.max(1, heapBytes / 4 * 3),
+        Math.max(1, most),
         DEFAULT.retentionNanos,
         DEFAULT.watermarkAheadNanos,
         DEFAULT.watermarkBehindNanos,

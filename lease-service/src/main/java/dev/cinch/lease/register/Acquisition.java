@@ -27,6 +27,8 @@ import java.util.Set;
  */
 @CheckReturnValue
 final class Acquisition implements LeaseChanges.Transition {
+  private static final long NO_CEILING = Long.MAX_VALUE;
+
   final LeaseName name;
   private final Setting setting;
   private final LeaseRules rules;
@@ -94,10 +96,11 @@ final class Acquisition implements LeaseChanges.Transition {
       boolean isUnended = lease.isUnended() && !ended.contains(lease.tenure());
       requireEnded(isUnended ? List.of(lease.tenure()) : List.of());
       unknown = rules.inheritance(lease, time).orForgotten(unknown);
-      next = new LeaseState(lease.name());
+      next = LeaseState.unknown(lease.name());
     }
-    requireEnded(rules.acquire(request, List.of(next), unknown, at, ceiling));
-    return next;
+    List<LeaseState> granted = rules.acquire(request, List.of(next), unknown, at, ceiling);
+    requireEnded(LeaseRules.unended(List.of(next)));
+    return granted.get(0);
   }
 
   /**
@@ -112,9 +115,9 @@ final class Acquisition implements LeaseChanges.Transition {
       throw invalid("another request had this id");
     }
     Moment later = at.at(Math.max(at.time(), lease.changedAt() + 1));
-    rules.renew(
-        renewal(request.id(), 0), !request.tentative(), List.of(lease), later, Long.MAX_VALUE);
-    return lease;
+    return rules
+        .renew(renewal(request.id(), 0), !request.tentative(), List.of(lease), later, NO_CEILING)
+        .get(0);
   }
 
   /** Gives it back under another id, by which the request may still be granted later. */
@@ -125,14 +128,15 @@ final class Acquisition implements LeaseChanges.Transition {
         || !lease.isHeld(at)) {
       return Optional.empty(); // a copy of the request has met it, or it is over
     }
-    var unused =
-        rules.release(
+    return rules
+        .release(
             new Operation.Release(request.id(), LeaseReport.NOTHING),
             !request.tentative(),
             List.of(lease),
-            at);
-    lease.disown();
-    return Optional.of(lease);
+            at)
+        .stream()
+        .map(LeaseState::disowned)
+        .findFirst();
   }
 
   /** Whether the request did not have the lease before the last change. */

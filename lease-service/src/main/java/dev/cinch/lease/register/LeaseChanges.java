@@ -69,7 +69,7 @@ final class LeaseChanges {
     /**
      * Called perhaps several times.
      *
-     * @param lease as it was found, which may be changed in place
+     * @param lease as it was found
      * @param at not before anything that was done to the lease
      */
     Optional<LeaseState> apply(LeaseState lease, Moment at, StateRegister.Found found)
@@ -98,16 +98,21 @@ final class LeaseChanges {
                     now.among(forgotten.apartNanos())
                         .at(Math.max(earliest(now, found), lease.changedAt()));
                 if (ofLast && forgotten.hides(lease, found, at.time())) {
-                  lease = new LeaseState(name.value());
+                  lease = LeaseState.unknown(name);
                 }
                 made = null;
-                LeaseState next = transition.apply(lease, at, found).orElse(null);
-                if (next == null) {
+                Optional<LeaseState> next = transition.apply(lease, at, found);
+                if (next.isEmpty()) {
                   return Optional.empty();
                 }
-                byte[] bytes = encoded(next);
+                LeaseState fitting = next.get();
+                byte[] bytes = LeaseStateCodec.encode(fitting);
+                while (bytes.length > register.longestValue()) {
+                  fitting = shorter(fitting, bytes.length);
+                  bytes = LeaseStateCodec.encode(fitting);
+                }
                 written = bytes;
-                made = next;
+                made = fitting;
                 return Optional.of(bytes);
               });
     }
@@ -188,14 +193,14 @@ final class LeaseChanges {
   static LeaseState state(LeaseName name, StateRegister.Found found) throws LeaseRefusedException {
     return found.value().isPresent()
         ? decoded(name.value(), found.value().get())
-        : new LeaseState(name.value());
+        : LeaseState.unknown(name);
   }
 
   static LeaseState decoded(String name, byte[] value) throws LeaseRefusedException {
     String problem;
     try {
       LeaseState lease = LeaseStateCodec.decode(value);
-      if (lease.name().equals(name)) {
+      if (lease.name().value().equals(name)) {
         return lease;
       }
       problem = "it is of " + lease.name();
@@ -205,17 +210,14 @@ final class LeaseChanges {
     throw notYet("what is kept of " + name + " can't be read: " + problem, RETRY_AFTER);
   }
 
-  private byte[] encoded(LeaseState lease) throws LeaseRefusedException {
-    byte[] bytes = LeaseStateCodec.encode(lease);
-    while (bytes.length > register.longestValue()) {
-      if (!lease.shorten()) {
-        throw invalid(
-            "the lease on %s takes %d bytes, more than the %d that fit; ask for all logs"
-                .formatted(lease.name(), bytes.length, register.longestValue()));
-      }
-      bytes = LeaseStateCodec.encode(lease);
-    }
-    return bytes;
+  private LeaseState shorter(LeaseState lease, int length) throws LeaseRefusedException {
+    return lease
+        .shorter()
+        .orElseThrow(
+            () ->
+                invalid(
+                    "the lease on %s takes %d bytes, more than the %d that fit; ask for all logs"
+                        .formatted(lease.name(), length, register.longestValue())));
   }
 
   /** All leases in the way of a request that have to be ended first. */
@@ -330,8 +332,9 @@ final class LeaseChanges {
                     boolean over = !same || lease.state() == LeaseState.State.RELEASED;
                     end[0] = over ? at.time() : lease.expiry();
                     // Also one that is ended already: what was found alone may be gone (rule L17).
-                    boolean unusedEnd = same && LeaseRules.end(lease, tenure);
-                    return same ? Optional.of(lease) : Optional.empty();
+                    return same
+                        ? Optional.of(LeaseRules.ended(lease, tenure).orElse(lease))
+                        : Optional.empty();
                   })
               .await();
       return end[0];

@@ -193,8 +193,7 @@ public final class RegisterBackend implements LeaseBackend {
           changes.change(
               new LeaseName(tenure.name()),
               TIMELESS,
-              (lease, at, found) ->
-                  LeaseRules.end(lease, tenure) ? Optional.of(lease) : Optional.empty()));
+              (lease, at, found) -> LeaseRules.ended(lease, tenure)));
     }
     if (LeaseChanges.all(pending).size() < tenures.size()) {
       if (ended.size() > MOST_ENDED) {
@@ -214,11 +213,14 @@ public final class RegisterBackend implements LeaseBackend {
         known,
         known.full(),
         now,
-        (lease, at, found) -> {
-          rules.renew(renew, known.full(), List.of(lease), at, ceiling);
-          lease.addMetadata(renew.report().metadata(), setting.metadataKept());
-          return Optional.of(lease);
-        });
+        (lease, at, found) ->
+            rules.renew(renew, known.full(), List.of(lease), at, ceiling).stream()
+                .map(next -> withMetadata(next, renew.report()))
+                .findFirst());
+  }
+
+  private LeaseState withMetadata(LeaseState lease, LeaseReport report) {
+    return lease.withMetadata(report.metadata(), setting.metadataKept());
   }
 
   @Override
@@ -230,10 +232,8 @@ public final class RegisterBackend implements LeaseBackend {
         known,
         true,
         now,
-        (lease, at, found) -> {
-          rules.upgrade(upgrade, known.full(), List.of(lease), at, ceiling);
-          return Optional.of(lease);
-        });
+        (lease, at, found) ->
+            rules.upgrade(upgrade, known.full(), List.of(lease), at, ceiling).stream().findFirst());
   }
 
   private List<Witness> prolong(
@@ -282,7 +282,7 @@ public final class RegisterBackend implements LeaseBackend {
   private List<LeaseState> release(Operation.Release release, GrantsHere.Known known, Moment now)
       throws LeaseRefusedException {
     Id id = release.id();
-    var expiries = new ConcurrentHashMap<String, Long>();
+    var expiries = new ConcurrentHashMap<LeaseName, Long>();
     return changes.together(
         known.names(),
         now,
@@ -298,11 +298,10 @@ public final class RegisterBackend implements LeaseBackend {
             // follows so soon. Written once more, since what that one granted may be gone.
             return Optional.of(lease);
           }
-          if (rules.release(release, known.full(), List.of(lease), at).isEmpty()) {
-            return Optional.empty(); // it was tentative, and broken
-          }
-          lease.addMetadata(release.report().metadata(), setting.metadataKept());
-          return Optional.of(lease);
+          // Nothing if it was tentative, and broken.
+          return rules.release(release, known.full(), List.of(lease), at).stream()
+              .map(next -> withMetadata(next, release.report()))
+              .findFirst();
         });
   }
 
@@ -350,13 +349,8 @@ public final class RegisterBackend implements LeaseBackend {
                 if (!lease.isKnown() || !lease.correlation().equals(witness.correlation())) {
                   throw notHeld("the lease on " + witness.name() + " expired; acquire anew");
                 }
-                rules.renew(
-                    Acquisition.renewal(id, request.durationMs()),
-                    true,
-                    List.of(lease),
-                    at,
-                    ceiling);
-                return Optional.of(lease);
+                var renewal = Acquisition.renewal(id, request.durationMs());
+                return rules.renew(renewal, true, List.of(lease), at, ceiling).stream().findFirst();
               }));
     }
     return Optional.of(keep(id, names, true, LeaseChanges.all(pending)));

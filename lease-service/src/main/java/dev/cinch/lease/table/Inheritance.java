@@ -25,6 +25,9 @@ public record Inheritance(
     long endedAt,
     Watermark watermark,
     Fence fence) {
+  /** Of a name without a lease: not even the place before a first one. */
+  static final Inheritance NOTHING =
+      new Inheritance(-1, null, Ending.NONE, Long.MIN_VALUE, Watermark.NONE, Fence.NONE);
 
   /** Of a name never seen, where {@code ending} and {@code fence} are the instance's. */
   public static Inheritance origin(Ending ending, Fence fence) {
@@ -36,18 +39,32 @@ public record Inheritance(
     Watermark higher =
         watermark.timestamp() >= other.watermark.timestamp() ? watermark : other.watermark;
     return new Inheritance(
-        Math.max(generation, other.generation),
-        null,
-        Ending.UNKNOWN,
-        Long.MIN_VALUE,
-        higher,
-        bounded(fence.and(other.fence)));
+            Math.max(generation, other.generation),
+            null,
+            Ending.UNKNOWN,
+            Long.MIN_VALUE,
+            higher,
+            fence.and(other.fence))
+        .bounded();
   }
 
-  /** Rule L4: for all logs where they are more than a witness names, since unions only grow. */
-  static Fence bounded(Fence fence) {
-    return fence.logs().ids().size() > Witness.MAX_LOGS
-        ? new Fence(fence.upTo(), LogSet.ALL)
-        : fence;
+  /** Rule L4: a fence for all logs where they are more than a witness names: unions only grow. */
+  Inheritance bounded() {
+    return fence.logs().ids().size() > Witness.MAX_LOGS ? forAllLogs() : this;
+  }
+
+  /** The same with a fence for all logs. */
+  Inheritance forAllLogs() {
+    return with(watermark, new Fence(fence.upTo(), LogSet.ALL));
+  }
+
+  /** Once the horizon has passed the fence, which stays a lower bound (rule L8). */
+  Inheritance fenced(long now, long latest) {
+    boolean isHigher = fence.upTo() > watermark.timestamp();
+    return with(isHigher ? new Watermark(fence.upTo(), now, latest) : watermark, Fence.NONE);
+  }
+
+  private Inheritance with(Watermark newWatermark, Fence newFence) {
+    return new Inheritance(generation, correlation, ending, endedAt, newWatermark, newFence);
   }
 }

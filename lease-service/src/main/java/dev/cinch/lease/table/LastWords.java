@@ -1,6 +1,7 @@
 package dev.cinch.lease.table;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.table.LeaseStateCodec.MalformedLeaseStateException;
 import java.nio.BufferUnderflowException;
@@ -78,7 +79,7 @@ public record LastWords(long endedAt, long othersUpTo, long longestNanos, List<L
       long othersUpTo = in.getLong();
       long longest = in.getLong();
       var leases = new ArrayList<LeaseState>();
-      var names = new HashSet<String>();
+      var names = new HashSet<LeaseName>();
       while (in.hasRemaining()) {
         int length = in.getInt();
         if (length < 0 || length > in.remaining()) {

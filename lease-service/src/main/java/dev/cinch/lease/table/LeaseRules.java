@@ -26,19 +26,17 @@ import java.util.function.Function;
 
 /**
  * The rules of a lease (docs/leases.md) that need neither a clock nor a store, as one transition
- * that all backends share: states of names and a request in, their new states out. The answer is
- * each state's {@link LeaseState#witness}, or a refusal.
+ * that all backends share: states of names and a request in, their new states out, in the same
+ * order. The answer is each state's {@link LeaseState#witness}, or a refusal.
  *
  * <p>One request is all or nothing. So every operation takes the leases on all of its names, in
- * ascending order of names, and checks all before it changes any: after a refusal they are as they
- * were. A backend that can't change several names at once takes them one by one, and undoes. Else
- * they are changed in place, so the caller gives up the states that it passed in. A name of which
- * nothing is known has a new {@link LeaseState}.
+ * ascending order of names. A backend that can't change several names at once takes them one by
+ * one, and undoes. A name of which nothing is known has a {@link LeaseState#unknown}.
  *
  * <p>What stays the backend's: that the leases do not change meanwhile, that time does not go back
  * (rule L6), that a request is known when it comes again, and L11, of which the operations tell.
- * The metadata of a report is taken in by {@link LeaseState#addMetadata}, since it is a hint that a
- * full backend passes over.
+ * The metadata of a report is taken in by {@link LeaseState#withMetadata}, since it is a hint that
+ * a full backend passes over.
  *
  * <p>{@code full} is whether the leases are full as their holder last knew them: if so, one that
  * somebody else has was lost. Ceilings and expiries are nanoseconds since the Unix epoch. Immutable
@@ -54,16 +52,6 @@ public final class LeaseRules {
   private final Fence earlier;
   private final WatermarkRule watermarks;
   private final Function<Id, Optional<String>> whyRevoked;
-
-  /** What became of a request to resume. */
-  public enum Resumed {
-    /** Nothing yet: their ends at the earlier instance have to be brought about first (L11). */
-    UNENDED,
-    /** They go on here from now. */
-    BEGUN,
-    /** They went on here before; the request came again, and prolonged them. */
-    AGAIN
-  }
 
   /**
    * @param instance number of the service instance, from 1
@@ -104,11 +92,9 @@ public final class LeaseRules {
    * Grants leases that a request asks for the first time (rules L1, L2, L4, L8).
    *
    * @param unknown what the first lease of a name of which nothing is known inherits
-   * @return the leases before these that a later instance might resume: they are to be ended there
-   *     before anybody hears of the new ones, if there may be such an instance (rule L11)
    * @throws LeaseRefusedException {@code HELD} or {@code NOT_YET}
    */
-  public List<Tenure> acquire(
+  public List<LeaseState> acquire(
       Operation.Acquire request,
       List<LeaseState> leases,
       Inheritance unknown,
@@ -119,20 +105,25 @@ public final class LeaseRules {
     long expiry = expiry(now, request.durationMs(), ceiling);
     for (LeaseState lease : leases) {
       if (lease.excludes(now)) {
-        throw held(new LeaseName(lease.name), lease.holder, lease.leftNanos(now));
+        throw held(lease.name(), lease.holder(), lease.leftNanos(now));
       }
     }
-    var unended = new ArrayList<Tenure>();
+    var to = LeaseState.Request.of(request);
+    var granted = new ArrayList<LeaseState>(leases.size());
     for (LeaseState lease : leases) {
-      if (lease.isUnended()) {
-        unended.add(lease.tenure());
-      }
       Inheritance from = lease.isKnown() ? inheritance(lease, time) : unknown;
-      Id correlation = Correlation.of(request.id(), new LeaseName(lease.name), time, store);
-      lease.grant(request, from, now, expiry, correlation);
+      Id correlation = Correlation.of(request.id(), lease.name(), time, store);
+      granted.add(lease.granted(to, from, now, expiry, correlation));
     }
-    LogBounds.boundFences(leases, request.names().size());
-    return unended;
+    return LogBounds.boundFences(granted, request.names().size());
+  }
+
+  /**
+   * Those of some leases that a later instance might resume: they are to be ended there before
+   * anybody hears of the next leases of their names, if there may be such an instance (rule L11).
+   */
+  public static List<Tenure> unended(List<LeaseState> leases) {
+    return leases.stream().filter(LeaseState::isUnended).map(LeaseState::tenure).toList();
   }
 
   /** What the next holder of the name inherits if this lease ends now at the latest. */
@@ -150,7 +141,7 @@ public final class LeaseRules {
       throws LeaseRefusedException {
     requireValid(id, full, leases, now);
     for (LeaseState lease : leases) {
-      if (lease.state == LeaseState.State.ENDED) {
+      if (lease.state() == LeaseState.State.ENDED) {
         throw revoked(lease);
       }
     }
@@ -162,9 +153,9 @@ public final class LeaseRules {
     for (LeaseState lease : leases) {
       if (!lease.belongsTo(id)) {
         throw notHeld(
-            !full && lease.state != LeaseState.State.RELEASED
-                ? "the tentative lease on " + lease.name + " was broken; acquire anew"
-                : "the lease on " + lease.name + " expired; acquire anew");
+            !full && lease.state() != LeaseState.State.RELEASED
+                ? "the tentative lease on " + lease.name() + " was broken; acquire anew"
+                : "the lease on " + lease.name() + " expired; acquire anew");
       }
       if (!lease.isHeld(now)) {
         if (whyRevoked.apply(lease.correlation()).isPresent()) {
@@ -172,9 +163,9 @@ public final class LeaseRules {
         }
         throw notHeld(
             "the lease on "
-                + lease.name
+                + lease.name()
                 + " expired "
-                + (now.time() - lease.expiry) / NANOS_PER_MS
+                + (now.time() - lease.expiry()) / NANOS_PER_MS
                 + " ms ago; acquire anew");
       }
     }
@@ -182,7 +173,7 @@ public final class LeaseRules {
 
   private LeaseRefusedException revoked(LeaseState lease) {
     String why = whyRevoked.apply(lease.correlation()).map(reason -> ": " + reason).orElse("");
-    return notHeld("the lease on " + lease.name + " was revoked" + why + "; acquire anew");
+    return notHeld("the lease on " + lease.name() + " was revoked" + why + "; acquire anew");
   }
 
   /**
@@ -203,18 +194,9 @@ public final class LeaseRules {
       throws LeaseRefusedException {
     if (report.instance().isPresent()
         ? report.instance().getAsLong() != instance
-        : isAnyResumed(leases)) {
+        : leases.stream().anyMatch(LeaseState::resumed)) {
       throw otherInstance(instance);
     }
-  }
-
-  private static boolean isAnyResumed(List<LeaseState> leases) {
-    for (LeaseState lease : leases) {
-      if (lease.resumed) {
-        return true;
-      }
-    }
-    return false;
   }
 
   /**
@@ -223,7 +205,7 @@ public final class LeaseRules {
    * @throws LeaseRefusedException {@code NOT_HELD}, {@code OTHER_INSTANCE}, {@code WATERMARK},
    *     {@code INVALID} for too many logs, or {@code NOT_YET}
    */
-  public void renew(
+  public List<LeaseState> renew(
       Operation.Renew renew, boolean full, List<LeaseState> leases, Moment now, long ceiling)
       throws LeaseRefusedException {
     LeaseReport report = renew.report();
@@ -231,25 +213,21 @@ public final class LeaseRules {
     requireHere(report, leases);
     long expiry = expiry(now, renew.durationMs(), ceiling);
     var bounds = new LogBounds(leases.size());
-    var widened = new LogSet[leases.size()];
-    for (int i = 0; i < widened.length; i++) {
-      watermarks.check(leases.get(i), report, now);
-      widened[i] = bounds.widened(leases.get(i).logs, renew.addLogs());
+    var renewed = new ArrayList<LeaseState>(leases.size());
+    for (LeaseState lease : leases) {
+      watermarks.check(lease, report, now);
+      LogSet widened = bounds.widened(lease.term().logs(), renew.addLogs());
+      LeaseState stating = stating(lease, report, now);
+      renewed.add(
+          (report.fenced() ? stating.fenced(now) : stating).prolonged(widened, now, expiry));
     }
-    for (int i = 0; i < widened.length; i++) {
-      LeaseState lease = leases.get(i);
-      takeIn(lease, report, now);
-      if (report.fenced()) {
-        lease.fenced(now);
-      }
-      lease.prolong(now, expiry, widened[i]);
-    }
+    return renewed;
   }
 
-  private static void takeIn(LeaseState lease, LeaseReport report, Moment now) {
-    if (report.watermark().isPresent()) {
-      lease.state(report.watermark().getAsLong(), now);
-    }
+  private static LeaseState stating(LeaseState lease, LeaseReport report, Moment now) {
+    return report.watermark().isPresent()
+        ? lease.stating(report.watermark().getAsLong(), now)
+        : lease;
   }
 
   /**
@@ -257,23 +235,23 @@ public final class LeaseRules {
    *
    * @throws LeaseRefusedException {@code NOT_HELD}, {@code OTHER_INSTANCE} or {@code NOT_YET}
    */
-  public void upgrade(
+  public List<LeaseState> upgrade(
       Operation.Upgrade upgrade, boolean full, List<LeaseState> leases, Moment now, long ceiling)
       throws LeaseRefusedException {
     requireHeld(upgrade.id(), full, leases, now);
     requireHere(LeaseReport.NOTHING, leases);
     long expiry = expiry(now, upgrade.durationMs(), ceiling);
-    for (LeaseState lease : leases) {
-      lease.upgrade();
-      lease.prolong(now, expiry, lease.logs);
-    }
+    return leases.stream()
+        .map(lease -> lease.withState(LeaseState.State.FULL))
+        .map(lease -> lease.prolonged(lease.term().logs(), now, expiry))
+        .toList();
   }
 
   /**
    * Gives the leases of a grant back, also revoked ones; of one that was tentative those that were
    * broken are passed over (rules L2, L8, L12, L15).
    *
-   * @return those that were given back
+   * @return those that are given back
    * @throws LeaseRefusedException {@code NOT_HELD}, {@code OTHER_INSTANCE} or {@code WATERMARK}
    */
   public List<LeaseState> release(
@@ -290,16 +268,14 @@ public final class LeaseRules {
     for (LeaseState lease : own) {
       watermarks.check(lease, report, now);
     }
-    for (LeaseState lease : own) {
-      takeIn(lease, report, now);
-      lease.release(now, report.fenced());
-    }
-    return own;
+    return own.stream()
+        .map(lease -> stating(lease, report, now).released(now, report.fenced()))
+        .toList();
   }
 
   /** The names of the leases that a request wants to go on with, in ascending order. */
-  public static List<String> names(Operation.Resume request) {
-    return Resumption.witnesses(request).stream().map(w -> w.name().value()).toList();
+  public static List<LeaseName> names(Operation.Resume request) {
+    return Resumption.witnesses(request).stream().map(Witness::name).toList();
   }
 
   /** The lease on one of {@link #names} that it wants to go on with. */
@@ -313,9 +289,11 @@ public final class LeaseRules {
    * @param request whose witnesses are true, full, and of its id
    * @param ended whether their ends are this instance's by now (rule L11)
    * @param forgotten whether a name of which nothing is known may have had a lease here
+   * @return empty if their ends have to be brought about first; else the leases, which went on here
+   *     before if they were known
    * @throws LeaseRefusedException {@code NOT_HELD} or {@code NOT_YET}
    */
-  public Resumed resume(
+  public Optional<List<LeaseState>> resume(
       Operation.Resume request,
       boolean ended,
       List<LeaseState> leases,
@@ -326,29 +304,20 @@ public final class LeaseRules {
     var resumption = new Resumption(request, leases, now);
     boolean again = resumption.wasDone(forgotten);
     if (!again && !ended) {
-      return Resumed.UNENDED;
+      return Optional.empty();
     }
     long expiry = expiry(now, request.durationMs(), ceiling);
-    if (again) {
-      resumption.prolong(expiry);
-      return Resumed.AGAIN;
-    }
-    resumption.begin(expiry);
-    return Resumed.BEGUN;
+    return Optional.of(again ? resumption.prolonged(expiry) : resumption.begun(expiry));
   }
 
   /**
-   * Takes note that no other instance will ever resume a lease: it expired, or is to be revoked
-   * (rules L11, L15).
-   *
-   * @return whether it was that lease, and not ended yet
+   * A lease that no other instance will ever resume: it expired, or is to be revoked (rules L11,
+   * L15). Empty unless it is that lease, and not ended yet.
    */
-  public static boolean end(LeaseState lease, Tenure tenure) {
-    if (!lease.isUnended() || !lease.tenure().equals(tenure)) {
-      return false;
-    }
-    lease.state = LeaseState.State.ENDED;
-    return true;
+  public static Optional<LeaseState> ended(LeaseState lease, Tenure tenure) {
+    return lease.isUnended() && lease.tenure().equals(tenure)
+        ? Optional.of(lease.withState(LeaseState.State.ENDED))
+        : Optional.empty();
   }
 
   /**
@@ -362,18 +331,23 @@ public final class LeaseRules {
       // Its end would be another instance's, and its holder may go on here at any moment.
       throw notYet(
           "the lease on "
-              + lease.name
+              + lease.name()
               + " is of instance "
-              + lease.leftBy
+              + lease.leftBy()
               + ", and its holder has not shown itself here since the service was started anew",
           RETRY_AFTER);
     }
     if (!lease.excludes(now)
         || request.correlation().filter(c -> !c.equals(lease.correlation())).isPresent()) {
-      throw notHeld("nothing to revoke: no such lease on " + lease.name + " is held");
+      throw notHeld("nothing to revoke: no such lease on " + lease.name() + " is held");
     }
     return new Revocation(
-        request.name(), lease.holder, lease.correlation(), instance, now.time(), request.reason());
+        request.name(),
+        lease.holder(),
+        lease.correlation(),
+        instance,
+        now.time(),
+        request.reason());
   }
 
   /** How many logs the witnesses of one grant name, so that an answer is bounded (rule L4). */
@@ -415,7 +389,7 @@ public final class LeaseRules {
             "%d logs, more than %d; add all instead"
                 .formatted(both.ids().size(), Witness.MAX_LOGS));
       }
-      return both;
+      return both.equals(logs) ? logs : both; // shared with what was asked for
     }
 
     /**
@@ -425,17 +399,17 @@ public final class LeaseRules {
      * @param leases of the grant, or some of them: then these get their share
      * @param names how many leases the grant has
      */
-    static void boundFences(List<LeaseState> leases, int names) {
+    static List<LeaseState> boundFences(List<LeaseState> leases, int names) {
       int most = Grant.MAX_LOGS * leases.size() / Math.max(leases.size(), names);
       int together = 0;
+      var bounded = new ArrayList<LeaseState>(leases.size());
       for (LeaseState lease : leases) {
-        int named = lease.fenceLogs.ids().size();
-        if (together + named > most) {
-          lease.fenceLogs = LogSet.ALL;
-        } else {
-          together += named;
-        }
+        int named = lease.from().fence().logs().ids().size();
+        boolean fits = together + named <= most;
+        together += fits ? named : 0;
+        bounded.add(fits ? lease : lease.fencingAll());
       }
+      return bounded;
     }
   }
 }

@@ -1,7 +1,5 @@
 package dev.cinch.lease.table;
 
-import static java.util.Objects.requireNonNull;
-
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
@@ -17,24 +15,40 @@ import dev.cinch.lease.Witness;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of the last lease of one name: the state that {@link LeaseRules} turns into the
- * next one. A working copy of what a backend keeps, be it as {@link LeaseLayout} or {@link
- * LeaseStateCodec}: the rules change it in place, so the caller gives up the one that it passed in,
- * and the backend replaces what it keeps when all is done.
+ * What is known of the last lease of one name: {@link LeaseRules} makes the next state of it. Times
+ * are nanoseconds since the Unix epoch. Immutable and thread-safe.
  *
- * <p>Times are nanoseconds since the Unix epoch. Not thread-safe.
+ * @param state whether it still counts
+ * @param request that it was granted to
+ * @param from what it took over when it was granted, less what was done with since
+ * @param correlation of the lease; renewals and upgrades keep it. Its first half is when the lease
+ *     was granted
+ * @param term until when it was granted or prolonged
+ * @param stated the highest watermark that the holder stated under this lease
+ * @param end when it was released; {@link End#NONE} if it was not
+ * @param resumed whether an earlier instance granted it (rule L10)
+ * @param leftBy the number of the instance that left it to this one (rule L19); 0 if it is this
+ *     one's own
+ * @param recent where recent messages stand, newest first (rule L7)
  */
 @CheckReturnValue
-public final class LeaseState {
-  /**
-   * Whether the last lease still counts; it may have expired all the same. In the order of their
-   * numbers in {@link LeaseLayout}.
-   */
+public record LeaseState(
+    LeaseName name,
+    State state,
+    Request request,
+    Inheritance from,
+    Id correlation,
+    Term term,
+    Watermark stated,
+    End end,
+    boolean resumed,
+    long leftBy,
+    List<LeaseReport.Metadata> recent) {
+  /** Whether the last lease still counts; it may have expired all the same. */
   public enum State {
-    /** Given back: {@link LeaseState#endedAt} says when. Also of a name without a lease. */
+    /** Given back: {@link LeaseState#end} says when. Also of a name without a lease. */
     RELEASED,
     /** Permits no writes, anyone may break it. */
     TENTATIVE,
@@ -47,102 +61,243 @@ public final class LeaseState {
     ENDED
   }
 
-  final String name;
-  State state = State.RELEASED;
-
-  /** The secret of the request that it was granted to, and what that asked for. */
-  Id id = new Id(0, 0);
-
-  long durationMs;
-  boolean askedTentative;
-  LogSet askedLogs = LogSet.NONE;
-
-  String holder = "";
-  LogSet logs = LogSet.NONE;
-  LogSet fenceLogs = LogSet.NONE;
-  long fenceUpTo = Long.MIN_VALUE;
-  long generation;
-  long expiry;
-
   /**
-   * Until when it excludes others by this machine's steady clock; {@link Moment#UNSTEADY} where
-   * several machines decide.
-   */
-  long steadyUntil = Moment.UNSTEADY;
-
-  long issuedAt;
-
-  /** Between which times it was then; null before the first grant. */
-  @Nullable TimeBound issuedIn;
-
-  /** Also when the lease was granted. */
-  long correlationHigh;
-
-  long correlationLow;
-  boolean hasPrevious;
-  long previousHigh;
-  long previousLow;
-  Ending previousEnding = Ending.NONE;
-  long previousEndedAt = Long.MIN_VALUE;
-  long inheritedWatermark = Long.MIN_VALUE;
-  long inheritedAt = Long.MIN_VALUE;
-  long inheritedLatest = Long.MIN_VALUE;
-
-  /** The highest that the holder stated under this lease. */
-  long stated = Long.MIN_VALUE;
-
-  long statedAt = Long.MIN_VALUE;
-  long statedLatest = Long.MIN_VALUE;
-  long endedAt = Long.MIN_VALUE;
-
-  /** The latest that it could be then; told only where the fence was done with on release. */
-  long endedLatest = Long.MIN_VALUE;
-
-  /** Granted by an earlier instance (rule L10). */
-  boolean resumed;
-
-  /** The number of the instance that left it to this one (rule L19); 0 if it is this one's own. */
-  long leftBy;
-
-  /** The holder said on release that the fence is done with. */
-  boolean fencedOnRelease;
-
-  /** Newest first. */
-  List<LeaseReport.Metadata> recent = List.of();
-
-  /**
-   * Of a name of which nothing is known.
+   * What a lease was granted to: the same for all leases of a grant.
    *
-   * @param name of a {@link LeaseName}
+   * @param id the secret of the request
+   * @param holder in its own words
+   * @param durationMs milliseconds
+   * @param logs that were asked for
    */
-  public LeaseState(String name) {
-    this.name = name;
+  public record Request(Id id, String holder, long durationMs, boolean tentative, LogSet logs) {
+    private static final Request NONE = new Request(new Id(0, 0), "", 0, false, LogSet.NONE);
+
+    static Request of(Operation.Acquire request) {
+      return new Request(
+          request.id(),
+          request.holder(),
+          request.durationMs(),
+          request.tentative(),
+          request.logs());
+    }
+
+    /** By nobody: the correlation of a lease is no secret of anybody. */
+    Request by(Id correlation, LogSet asked) {
+      return new Request(correlation, holder, durationMs, tentative, asked);
+    }
   }
 
-  public String name() {
-    return name;
+  /**
+   * How far a lease reaches since it was granted or prolonged last.
+   *
+   * @param logs that it permits to write to
+   * @param steadyUntil until when it excludes others by this machine's steady clock; {@link
+   *     Moment#UNSTEADY} where several machines decide
+   * @param issuedIn between which times it was at {@code issuedAt}
+   */
+  public record Term(
+      LogSet logs, long expiry, long steadyUntil, long issuedAt, TimeBound issuedIn) {
+    private static final Term NONE = new Term(LogSet.NONE, 0, Moment.UNSTEADY, 0, Moment.UNKNOWN);
+
+    /** From now on. */
+    static Term of(LogSet logs, Moment now, long expiry) {
+      return new Term(logs, expiry, steadyUntil(now, expiry), now.time(), now.bound());
+    }
+
+    /** An expiry never moves back, so it is the highest that any witness carried (rule L8). */
+    Term prolonged(LogSet widened, Moment now, long newExpiry) {
+      return new Term(
+          widened,
+          Math.max(expiry, newExpiry),
+          Math.max(steadyUntil, steadyUntil(now, newExpiry)),
+          now.time(),
+          now.bound());
+    }
+
+    Term until(long steady) {
+      return new Term(logs, expiry, steady, issuedAt, issuedIn);
+    }
+
+    private static long steadyUntil(Moment now, long expiry) {
+      return now.steady() == Moment.UNSTEADY
+          ? Moment.UNSTEADY
+          : now.steady() + (expiry - now.time());
+    }
   }
 
-  public State state() {
-    return state;
+  /**
+   * The release of a lease.
+   *
+   * @param latest the latest that it could be then; told only where the fence was done with
+   * @param fenced whether the holder said that the fence is done with
+   */
+  public record End(long at, long latest, boolean fenced) {
+    static final End NONE = new End(Long.MIN_VALUE, Long.MIN_VALUE, false);
+  }
+
+  /** Of a name of which nothing is known. */
+  public static LeaseState unknown(LeaseName name) {
+    return new LeaseState(
+        name,
+        State.RELEASED,
+        Request.NONE,
+        Inheritance.NOTHING,
+        Request.NONE.id(),
+        Term.NONE,
+        Watermark.NONE,
+        End.NONE,
+        false,
+        0,
+        List.of());
+  }
+
+  /** A lease that follows what {@code from} describes; the name's metadata stay. */
+  LeaseState granted(Request to, Inheritance from, Moment now, long expiry, Id newCorrelation) {
+    return new LeaseState(
+        name,
+        to.tentative() ? State.TENTATIVE : State.FULL,
+        to,
+        from.bounded(),
+        newCorrelation,
+        Term.of(to.logs(), now, expiry),
+        Watermark.NONE,
+        End.NONE,
+        false,
+        0,
+        recent);
+  }
+
+  /** A lease of an earlier instance that goes on here, as its witness says (rule L10). */
+  LeaseState resumed(Operation.Resume by, Witness witness, Moment now, long expiry) {
+    return new LeaseState(
+        name,
+        State.FULL,
+        new Request(by.id(), witness.holder(), by.durationMs(), false, witness.logs()),
+        new Inheritance(
+                0,
+                witness.previous().orElse(null),
+                witness.previousEnding(),
+                witness.previousEndedAt(),
+                witness.watermark(),
+                witness.fence())
+            .bounded(),
+        witness.correlation(),
+        Term.of(witness.logs(), now, expiry),
+        Watermark.NONE,
+        End.NONE,
+        true,
+        0,
+        recent);
+  }
+
+  private LeaseState with(State to, Term newTerm, End newEnd) {
+    return new LeaseState(
+        name, to, request, from, correlation, newTerm, stated, newEnd, resumed, leftBy, recent);
+  }
+
+  private LeaseState with(Inheritance newFrom, Watermark newStated) {
+    return new LeaseState(
+        name, state, request, newFrom, correlation, term, newStated, end, resumed, leftBy, recent);
+  }
+
+  private LeaseState with(Request to, long by, List<LeaseReport.Metadata> newer) {
+    return new LeaseState(
+        name, state, to, from, correlation, term, stated, end, resumed, by, newer);
+  }
+
+  LeaseState withState(State newState) {
+    return with(newState, term, end);
+  }
+
+  /** With a fence for all logs (rule L4). */
+  LeaseState fencingAll() {
+    return with(from.forAllLogs(), stated);
+  }
+
+  LeaseState prolonged(LogSet widened, Moment now, long expiry) {
+    return with(state, term.prolonged(widened, now, expiry), end);
+  }
+
+  /** With a watermark; the highest counts, since renewals can arrive out of order. */
+  LeaseState stating(long watermark, Moment now) {
+    return watermark > stated.timestamp()
+        ? with(from, new Watermark(watermark, now.time(), now.latest()))
+        : this;
+  }
+
+  /** Once the horizon has passed the fence, which stays a lower bound (rule L8). */
+  LeaseState fenced(Moment now) {
+    return with(from.fenced(now.time(), now.latest()), stated);
+  }
+
+  LeaseState released(Moment now, boolean fenced) {
+    return with(
+        State.RELEASED, term, new End(now.time(), fenced ? now.latest() : Long.MIN_VALUE, fenced));
+  }
+
+  /**
+   * Excluding others for as long by a steady clock, too, as is left of it by another machine's
+   * clock (rule L18).
+   *
+   * @param steady the steady clock, when it showed {@code time}
+   * @param apart how far ahead of this machine's clock the other one may be
+   */
+  public LeaseState heldBy(long steady, long time, long apart) {
+    return with(state, term.until(steady + Math.max(0, term.expiry() + apart - time)), end);
+  }
+
+  /** What an instance leaves to the next one: nobody's secret, and no hint (rule L19). */
+  public LeaseState left(long instance) {
+    return with(request.by(correlation, term.logs()), isLeft() ? leftBy : instance, List.of());
+  }
+
+  /** A released lease as nobody's, so that the request that had it may be granted one anew. */
+  public LeaseState disowned() {
+    return with(request.by(correlation, request.logs()), leftBy, recent);
+  }
+
+  /**
+   * With where recent messages stand (rule L7).
+   *
+   * @param newer newest first
+   * @param keep how many to keep, 0 or more
+   */
+  public LeaseState withMetadata(List<LeaseReport.Metadata> newer, int keep) {
+    if (newer.isEmpty()) {
+      return this;
+    }
+    var all = new ArrayList<LeaseReport.Metadata>(newer);
+    recent.stream().filter(m -> !newer.contains(m)).forEach(all::add);
+    return with(request, leftBy, List.copyOf(all.subList(0, Math.min(keep, all.size()))));
+  }
+
+  /**
+   * A shorter one, for a backend that has no room for it: without where messages stand, which is a
+   * hint; then with a fence for all logs (rule L4). Empty if there is none.
+   */
+  public Optional<LeaseState> shorter() {
+    if (!recent.isEmpty()) {
+      return Optional.of(with(request, leftBy, List.of()));
+    }
+    return from.fence().logs().ids().isEmpty() ? Optional.empty() : Optional.of(fencingAll());
   }
 
   /** The secret of the request that it was granted to. */
   public Id id() {
-    return id;
+    return request.id();
   }
 
   public String holder() {
-    return holder;
+    return request.holder();
   }
 
   public long expiry() {
-    return expiry;
+    return term.expiry();
   }
 
-  /** When it was released; {@link Long#MIN_VALUE} if it was not. */
-  public long endedAt() {
-    return endedAt;
+  /** Counts the leases of the name at its instance, from 1; 0 if there was none. */
+  public long generation() {
+    return from.generation() + 1;
   }
 
   /**
@@ -150,93 +305,27 @@ public final class LeaseState {
    * another machine's clock says. {@link Long#MIN_VALUE} if there was no lease.
    */
   public long changedAt() {
-    return isKnown() ? Math.max(issuedAt, endedAt) : Long.MIN_VALUE;
+    return isKnown() ? Math.max(term.issuedAt(), end.at()) : Long.MIN_VALUE;
   }
 
   /** Whether there was a lease; if not, the first one inherits what its backend knows (L4). */
   public boolean isKnown() {
-    return generation > 0;
+    return generation() > 0;
   }
 
-  /** Whether a request asks for what this lease was granted for, names aside. */
-  public boolean isFor(Operation.Acquire request) {
-    return holder.equals(request.holder())
-        && durationMs == request.durationMs()
-        && askedTentative == request.tentative()
-        && askedLogs.equals(request.logs());
-  }
-
-  /** Starts a lease that follows what {@code from} describes. */
-  void grant(Operation.Acquire to, Inheritance from, Moment now, long newExpiry, Id correlation) {
-    id = to.id();
-    durationMs = to.durationMs();
-    askedTentative = to.tentative();
-    askedLogs = to.logs();
-    generation = from.generation() + 1;
-    holder = to.holder();
-    logs = to.logs();
-    state = to.tentative() ? State.TENTATIVE : State.FULL;
-    expiry = newExpiry;
-    steadyUntil = steadyUntil(now, newExpiry);
-    issuedAt = now.time();
-    issuedIn = now.bound();
-    hasPrevious = from.correlation() != null;
-    previousHigh = from.correlation() != null ? from.correlation().high() : 0;
-    previousLow = from.correlation() != null ? from.correlation().low() : 0;
-    previousEnding = from.ending();
-    previousEndedAt = from.endedAt();
-    correlationHigh = correlation.high();
-    correlationLow = correlation.low();
-    setWatermark(from.watermark());
-    stated = Long.MIN_VALUE;
-    statedAt = Long.MIN_VALUE;
-    statedLatest = Long.MIN_VALUE;
-    fencedOnRelease = false;
-    endedAt = Long.MIN_VALUE;
-    endedLatest = Long.MIN_VALUE;
-    resumed = false;
-    leftBy = 0;
-    setFence(from.fence());
-  }
-
-  /** Goes on with a lease of an earlier instance, as its witness says (rule L10). */
-  void resume(Operation.Resume by, Witness from, Moment now, long newExpiry) {
-    id = by.id();
-    durationMs = by.durationMs();
-    askedLogs = from.logs();
-    generation = 1;
-    holder = from.holder();
-    logs = from.logs();
-    state = State.FULL;
-    expiry = newExpiry;
-    steadyUntil = steadyUntil(now, newExpiry);
-    issuedAt = now.time();
-    issuedIn = now.bound();
-    hasPrevious = from.previous().isPresent();
-    previousHigh = from.previous().map(Id::high).orElse(0L);
-    previousLow = from.previous().map(Id::low).orElse(0L);
-    previousEnding = from.previousEnding();
-    previousEndedAt = from.previousEndedAt();
-    correlationHigh = from.correlation().high();
-    correlationLow = from.correlation().low();
-    setWatermark(from.watermark());
-    resumed = true;
-    setFence(from.fence());
-  }
-
-  /** Of the lease; renewals and upgrades keep it. */
-  public Id correlation() {
-    return new Id(correlationHigh, correlationLow);
+  /** Whether a request of this lease's id asks for what it was granted for, names aside. */
+  public boolean isFor(Operation.Acquire other) {
+    return request.equals(Request.of(other));
   }
 
   /** The lease, to be ended (rule L11). */
   public LeaseBackend.Tenure tenure() {
-    return new LeaseBackend.Tenure(name, correlation());
+    return new LeaseBackend.Tenure(name.value(), correlation);
   }
 
   /** Whether it is this request's, and goes on with that lease of an earlier instance. */
-  boolean resumes(Id request, Id lease) {
-    return resumed && isUnended() && belongsTo(request) && correlation().equals(lease);
+  boolean resumes(Id byRequest, Id lease) {
+    return resumed && isUnended() && belongsTo(byRequest) && correlation.equals(lease);
   }
 
   /**
@@ -262,27 +351,7 @@ public final class LeaseState {
 
   /** Whether it is that lease, left with nothing known of its end: its holder may go on here. */
   public boolean awaits(Id lease) {
-    return leftBy > 0 && state == State.FULL && correlation().equals(lease);
-  }
-
-  /** Becomes what an instance leaves to the next one: nobody's secret, and no hint (rule L19). */
-  public void leave(long instance) {
-    disown();
-    askedLogs = logs;
-    recent = List.of();
-    steadyUntil = Moment.UNSTEADY;
-    leftBy = leftBy > 0 ? leftBy : instance;
-  }
-
-  /**
-   * Excludes others for as long by a steady clock, too, as is left of it by another machine's clock
-   * (rule L18).
-   *
-   * @param steady the steady clock, when it showed {@code time}
-   * @param apart how far ahead of this machine's clock the other one may be
-   */
-  public void holdBy(long steady, long time, long apart) {
-    steadyUntil = steady + Math.max(0, expiry + apart - time);
+    return leftBy > 0 && state == State.FULL && correlation.equals(lease);
   }
 
   /**
@@ -293,24 +362,19 @@ public final class LeaseState {
    * @param earlier what earlier instances may have signed
    */
   public long signedUpTo(long longest, Fence earlier) {
-    long own = Math.max(expiry, grantedAt() + longest);
+    long own = Math.max(expiry(), grantedAt() + longest);
     // The holder of a resumed one may not know that, and go by the earlier instance (rule L12).
     return resumed && state != State.RELEASED ? Math.max(own, earlier.upTo()) : own;
   }
 
   /** Whether it is this request's, and was not released. */
-  public boolean belongsTo(Id request) {
-    return state != State.RELEASED && id.equals(request);
+  public boolean belongsTo(Id other) {
+    return state != State.RELEASED && id().equals(other);
   }
 
   /** Whether it was this request's, and was released. */
-  public boolean isReleasedBy(Id request) {
-    return isKnown() && state == State.RELEASED && id.equals(request);
-  }
-
-  /** Makes a released lease nobody's, so that the request that had it may be granted one anew. */
-  public void disown() {
-    id = correlation(); // which is no secret of anybody
+  public boolean isReleasedBy(Id other) {
+    return isKnown() && state == State.RELEASED && id().equals(other);
   }
 
   /**
@@ -328,107 +392,25 @@ public final class LeaseState {
 
   /** For how long it is held if nobody releases it, nanoseconds; 0 or less if it is over. */
   public long leftNanos(Moment now) {
-    long left = expiry + now.apart() - now.time();
-    return steadyUntil == Moment.UNSTEADY || now.steady() == Moment.UNSTEADY
+    long left = term.expiry() + now.apart() - now.time();
+    return term.steadyUntil() == Moment.UNSTEADY || now.steady() == Moment.UNSTEADY
         ? left
-        : Math.max(left, steadyUntil - now.steady());
-  }
-
-  private static long steadyUntil(Moment now, long newExpiry) {
-    return now.steady() == Moment.UNSTEADY
-        ? Moment.UNSTEADY
-        : now.steady() + (newExpiry - now.time());
+        : Math.max(left, term.steadyUntil() - now.steady());
   }
 
   /** Rule L2: what a watermark must exceed. */
   long lowerBound() {
-    return Math.max(inheritedWatermark, fenceUpTo);
+    return Math.max(from.watermark().timestamp(), from.fence().upTo());
   }
 
-  /** When the lease was granted, which the first half of its correlation is. */
+  /** When the lease was granted. */
   long grantedAt() {
-    return correlationHigh;
+    return correlation.high();
   }
 
   /** Whether the next holder has to fence what this one should have. */
   public boolean carriesFence() {
-    return fenceUpTo != Long.MIN_VALUE && !fencedOnRelease;
-  }
-
-  /**
-   * Prolongs it; an expiry never moves back, so it is the highest that any witness carried (L8).
-   */
-  void prolong(Moment now, long newExpiry, LogSet widened) {
-    expiry = Math.max(expiry, newExpiry);
-    steadyUntil = Math.max(steadyUntil, steadyUntil(now, newExpiry));
-    issuedAt = now.time();
-    issuedIn = now.bound();
-    logs = widened;
-  }
-
-  void upgrade() {
-    state = State.FULL;
-  }
-
-  /**
-   * Takes a watermark in; the highest of one lease counts, since renewals can arrive out of order.
-   */
-  void state(long watermark, Moment now) {
-    if (watermark > stated) {
-      stated = watermark;
-      statedAt = now.time();
-      statedLatest = now.latest();
-    }
-  }
-
-  /** Takes note that the horizon has passed the fence, keeping the lower bound (rule L8). */
-  void fenced(Moment now) {
-    setWatermark(folded(inherited(), fenceUpTo, now.time(), now.latest()));
-    setFence(Fence.NONE);
-  }
-
-  private static Watermark folded(Watermark watermark, long fence, long now, long latest) {
-    return fence > watermark.timestamp() ? new Watermark(fence, now, latest) : watermark;
-  }
-
-  void release(Moment now, boolean fenced) {
-    state = State.RELEASED;
-    endedAt = now.time();
-    endedLatest = fenced ? now.latest() : Long.MIN_VALUE;
-    fencedOnRelease = fenced;
-  }
-
-  /**
-   * Takes in where recent messages stand (rule L7).
-   *
-   * @param newer newest first
-   * @param keep how many to keep, 0 or more
-   */
-  public void addMetadata(List<LeaseReport.Metadata> newer, int keep) {
-    if (newer.isEmpty()) {
-      return;
-    }
-    var all = new ArrayList<LeaseReport.Metadata>(newer);
-    recent.stream().filter(m -> !newer.contains(m)).forEach(all::add);
-    recent = List.copyOf(all.subList(0, Math.min(keep, all.size())));
-  }
-
-  /**
-   * Makes it shorter, for a backend that has no room for it: without where messages stand, which is
-   * a hint; then with a fence for all logs (rule L4).
-   *
-   * @return whether it is shorter now
-   */
-  public boolean shorten() {
-    if (!recent.isEmpty()) {
-      recent = List.of();
-      return true;
-    }
-    if (fenceLogs.ids().isEmpty()) {
-      return false;
-    }
-    fenceLogs = LogSet.ALL;
-    return true;
+    return !from.fence().isNone() && !end.fenced();
   }
 
   /**
@@ -438,66 +420,48 @@ public final class LeaseState {
    * @param earlier what may have been signed by earlier instances
    */
   public Inheritance inheritance(long now, Fence earlier) {
-    Watermark watermark = inherited();
-    var fence = new Fence(fenceUpTo, fenceLogs);
-    if (stated > watermark.timestamp()) {
-      watermark = new Watermark(stated, statedAt, statedLatest);
+    Watermark watermark = from.watermark();
+    Fence fence = from.fence();
+    if (stated.timestamp() > watermark.timestamp()) {
+      watermark = stated;
     }
-    Id correlation = correlation();
-    long inherited = leftBy > 0 ? 0 : generation; // each instance counts its own
+    long inherited = leftBy > 0 ? 0 : generation(); // each instance counts its own
     if (state == State.RELEASED) {
-      if (fencedOnRelease) {
-        watermark = folded(watermark, fence.upTo(), endedAt, endedLatest);
-        fence = Fence.NONE;
-      }
-      return new Inheritance(inherited, correlation, Ending.RELEASED, endedAt, watermark, fence);
+      var left =
+          new Inheritance(inherited, correlation, Ending.RELEASED, end.at(), watermark, fence);
+      return end.fenced() ? left.fenced(end.at(), end.latest()) : left;
     }
     if (state == State.FULL || state == State.ENDED) {
-      fence = fence.and(new Fence(expiry, logs));
+      fence = fence.and(new Fence(expiry(), term.logs()));
       if (resumed) {
         // Its holder may not know of this instance, and use the one that signed before; or its
         // successor there (rule L12). So it is for all logs.
-        fence = fence.and(earlier).and(new Fence(expiry, LogSet.ALL));
+        fence = fence.and(earlier).and(new Fence(expiry(), LogSet.ALL));
       }
     }
     // Nothing was written under a tentative lease: broken, but its own expiry needs no fence.
     return new Inheritance(inherited, correlation, Ending.BROKEN, now, watermark, fence);
   }
 
-  private Watermark inherited() {
-    return new Watermark(inheritedWatermark, inheritedAt, inheritedLatest);
-  }
-
-  private void setWatermark(Watermark watermark) {
-    inheritedWatermark = watermark.timestamp();
-    inheritedAt = watermark.signedTime();
-    inheritedLatest = watermark.latest();
-  }
-
-  private void setFence(Fence fence) {
-    fenceUpTo = fence.upTo();
-    fenceLogs = Inheritance.bounded(fence).logs();
-  }
-
   /** The witness of the last lease as it stands; there must be one. */
   public Witness witness(long instance) {
     return new Witness(
-        new LeaseName(name),
-        holder,
+        name,
+        holder(),
         leftBy > 0 ? leftBy : instance,
-        generation,
+        generation(),
         state == State.TENTATIVE,
-        logs,
-        expiry,
-        issuedAt,
-        correlation(),
-        hasPrevious ? Optional.of(new Id(previousHigh, previousLow)) : Optional.empty(),
-        previousEnding,
-        previousEndedAt,
-        inherited(),
-        new Fence(fenceUpTo, fenceLogs),
+        term.logs(),
+        expiry(),
+        term.issuedAt(),
+        correlation,
+        Optional.ofNullable(from.correlation()),
+        from.ending(),
+        from.endedAt(),
+        from.watermark(),
+        from.fence(),
         resumed,
-        requireNonNull(issuedIn));
+        term.issuedIn());
   }
 
   /** What anyone may know; there must be a lease. */

@@ -6,6 +6,7 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
@@ -65,15 +66,17 @@ final class Resumption {
     return held != 0;
   }
 
-  /** Goes on with those that go on already, until a later time. */
-  void prolong(long expiry) {
-    leases.forEach(lease -> lease.prolong(now, expiry, lease.logs));
+  /** Those that go on already, until a later time. */
+  List<LeaseState> prolonged(long expiry) {
+    return leases.stream().map(lease -> lease.prolonged(lease.term().logs(), now, expiry)).toList();
   }
 
-  /** Goes on with them from now. */
-  void begin(long expiry) {
+  /** Those that go on from now. */
+  List<LeaseState> begun(long expiry) {
+    var begun = new ArrayList<LeaseState>(leases.size());
     for (int i = 0; i < leases.size(); i++) {
-      leases.get(i).resume(request, witnesses.get(i), now, expiry);
+      begun.add(leases.get(i).resumed(request, witnesses.get(i), now, expiry));
     }
+    return begun;
   }
 }

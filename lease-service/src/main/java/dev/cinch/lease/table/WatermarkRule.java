@@ -36,12 +36,12 @@ public record WatermarkRule(long aheadNanos, long behindNanos) {
     long time = now.time();
     long stated = report.watermark().getAsLong();
     String problem = null;
-    if (lease.state == LeaseState.State.TENTATIVE) {
+    if (lease.state() == LeaseState.State.TENTATIVE) {
       problem = "the lease is tentative and permits no writes";
     } else if (stated <= lease.lowerBound()) {
       problem = "it is not above the lease's lower bound, " + lease.lowerBound();
-    } else if (stated >= lease.expiry) {
-      problem = "it is not below the lease's expiry, " + lease.expiry;
+    } else if (stated >= lease.expiry()) {
+      problem = "it is not below the lease's expiry, " + lease.expiry();
     } else if (stated < lease.grantedAt() - behindNanos) {
       problem = "it is from long before the lease was granted, at " + lease.grantedAt();
     } else if (stated > time && stated - time > aheadNanos) {
@@ -52,7 +52,8 @@ public record WatermarkRule(long aheadNanos, long behindNanos) {
               + aheadNanos / NANOS_PER_MS;
     }
     if (problem != null) {
-      throw watermark("the watermark " + stated + " for " + lease.name + " is refused: " + problem);
+      throw watermark(
+          "the watermark " + stated + " for " + lease.name() + " is refused: " + problem);
     }
   }
 
@@ -81,11 +82,12 @@ public record WatermarkRule(long aheadNanos, long behindNanos) {
 
   /** A fence that is done with becomes a watermark, and no horizon has passed what is to come. */
   private void checkFence(LeaseState lease, Moment now) throws LeaseRefusedException {
-    var fence = new Watermark(lease.fenceUpTo, now.time(), now.latest());
+    var fence = new Watermark(lease.from().fence().upTo(), now.time(), now.latest());
     if (fence.isTooFarAhead(aheadNanos)) {
       throw watermark(
           "the fence of %s can't be done with: it is %d ms ahead of the latest that it can be"
-              .formatted(lease.name, (lease.fenceUpTo - now.latest()) / NANOS_PER_MS));
+              .formatted(
+                  lease.name(), (lease.from().fence().upTo() - now.latest()) / NANOS_PER_MS));
     }
   }
 }

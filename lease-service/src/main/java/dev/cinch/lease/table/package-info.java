@@ -6,9 +6,7 @@
  *
  * <p>A {@link dev.cinch.lease.table.LeaseState} is what is known of the last lease of a name.
  * {@link dev.cinch.lease.table.LeaseStateCodec} makes it one value in bytes and reads it, for
- * backends that keep or send it so. The in-memory service keeps the same layout in rows ({@link
- * dev.cinch.lease.table.LeaseLayout}); {@link dev.cinch.lease.table.SortedRows} is the table of
- * rows, of acceptors too.
+ * backends that keep or send it so.
  */
 @NullMarked
 package dev.cinch.lease.table;

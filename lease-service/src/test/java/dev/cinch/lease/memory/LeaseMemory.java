@@ -53,7 +53,7 @@ public final class LeaseMemory {
   }
 
   public static void main(String[] args) throws Exception {
-    int leases = args.length > 0 ? Integer.parseInt(args[0]) : 10_000_000;
+    int leases = args.length > 0 ? Integer.parseInt(args[0]) : 1_000_000;
     boolean history = args.length > 1 && args[1].equals("history");
     long heap = Runtime.getRuntime().maxMemory();
     TableLimits limits = TableLimits.forHeap(heap);

@@ -23,9 +23,12 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
+import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.table.Moment;
+import dev.cinch.lease.table.States;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
@@ -583,5 +586,26 @@ final class ResumeRulesTest {
           }
         });
     assertTrue(second.get(), "it was released");
+  }
+
+  @Test
+  void l10_whereThereIsNoRoomNothingIsResumedAndWhatWasGoesOn() throws Exception {
+    var table =
+        new MemoryLeases(
+            new TableLimits(1, Long.MAX_VALUE, 0, 1_000 * MS, 3_600_000 * MS, 0),
+            2,
+            Inheritance.origin(Ending.UNKNOWN, Fence.NONE),
+            Fence.NONE,
+            0,
+            Optional.empty());
+    Moment now = States.at(States.NOW + 1);
+    assertTrue(table.resume(resumeOf("a"), true, now, Long.MAX_VALUE).isPresent());
+    refused(Reason.NOT_YET, () -> table.resume(resumeOf("b"), true, now, Long.MAX_VALUE));
+    assertTrue(table.resume(resumeOf("a"), true, now, Long.MAX_VALUE).isPresent());
+  }
+
+  private static Operation.Resume resumeOf(String name) {
+    var witness = new SignedWitness(States.full(name).witness(1), new byte[1]);
+    return new Operation.Resume(new Id(1, name.hashCode()), List.of(witness), LEASE_MS);
   }
 }

@@ -4,6 +4,7 @@ import static dev.cinch.lease.table.States.NOW;
 import static dev.cinch.lease.table.States.at;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -51,52 +52,74 @@ final class LeaseRulesTest {
 
   private final LeaseRules rules = rules(7);
 
+  /** A name, and its last lease as it is now. */
+  private static final class Name {
+    private LeaseState state;
+
+    Name(String name) {
+      state = LeaseState.unknown(new LeaseName(name));
+    }
+
+    List<LeaseState> now() {
+      return List.of(state);
+    }
+
+    void is(List<LeaseState> next) {
+      assertEquals(List.of(state.name()), next.stream().map(LeaseState::name).toList());
+      state = next.get(0);
+    }
+  }
+
   @Test
   void l1_aHeldNameIsRefusedUntilItsExpiryAndGrantedFromThenOn() throws Exception {
-    LeaseState lease = granted(ID, false);
+    Name lease = granted(ID, false);
     LeaseRefusedException e =
         refused(Reason.HELD, () -> acquire(lease, OTHER, false, NOW + LEASE - 1));
     assertEquals(1, e.retryAfterMs());
-    assertEquals(ID, lease.id(), "as it was");
+    assertEquals(ID, lease.state.id(), "as it was");
     acquire(lease, OTHER, false, NOW + LEASE);
-    assertEquals(OTHER, lease.id());
-    assertEquals(2, lease.witness(7).generation());
+    assertEquals(OTHER, lease.state.id());
+    assertEquals(2, lease.state.witness(7).generation());
   }
 
   @Test
   void l1_ofSeveralNamesOneThatIsHeldRefusesAll() throws Exception {
-    LeaseState held = granted(ID, false);
-    var free = new LeaseState("a");
+    Name held = granted(ID, false);
+    var free = new Name("a");
     refused(
         Reason.HELD,
         () ->
             rules.acquire(
-                request(OTHER, A, false), List.of(free, held), ORIGIN, at(NOW), NO_CEILING));
-    assertFalse(free.isKnown());
+                request(OTHER, A, false),
+                List.of(free.state, held.state),
+                ORIGIN,
+                at(NOW),
+                NO_CEILING));
+    assertFalse(free.state.isKnown());
   }
 
   @Test
   void l1_aTentativeLeaseIsBrokenByAnyoneAndThenNotUpgraded() throws Exception {
-    LeaseState lease = granted(ID, true);
+    Name lease = granted(ID, true);
     acquire(lease, OTHER, true, NOW + 1);
     assertTrue(message(Reason.NOT_HELD, () -> upgrade(lease, ID, NOW + 2)).contains("was broken"));
     upgrade(lease, OTHER, NOW + 2);
-    assertTrue(lease.excludes(at(NOW + 2)));
+    assertTrue(lease.state.excludes(at(NOW + 2)));
   }
 
   @Test
   void l1_whatExpiredIsNotProlonged() throws Exception {
-    LeaseState lease = granted(ID, false);
+    Name lease = granted(ID, false);
     assertTrue(
         message(Reason.NOT_HELD, () -> renew(lease, LeaseReport.NOTHING, NOW + LEASE))
             .contains("expired 0 ms ago"));
     renew(lease, LeaseReport.NOTHING, NOW + LEASE - 1);
-    assertEquals(NOW + 2 * LEASE - 1, lease.expiry());
+    assertEquals(NOW + 2 * LEASE - 1, lease.state.expiry());
   }
 
   @Test
   void l2_aWatermarkLiesAboveTheLowerBoundAndBelowTheExpiry() throws Exception {
-    LeaseState lease = granted(ID, false);
+    Name lease = granted(ID, false);
     long later = NOW + LEASE - 1;
     refused(Reason.WATERMARK, () -> renew(lease, wrote(EARLIER.upTo()), later));
     refused(Reason.WATERMARK, () -> renew(lease, wrote(NOW + LEASE), later));
@@ -107,85 +130,84 @@ final class LeaseRulesTest {
 
   @Test
   void l2_aWatermarkIsNeitherFarAheadOfTheTimeNorLongBeforeTheGrant() throws Exception {
-    LeaseState lease = granted(ID, false);
+    Name lease = granted(ID, false);
     refused(Reason.WATERMARK, () -> renew(lease, wrote(NOW + SECOND + 1), NOW));
     renew(lease, wrote(NOW + SECOND), NOW);
-    LeaseState first = grantedFirst(A);
+    Name first = grantedFirst(A);
     refused(Reason.WATERMARK, () -> renew(first, wrote(NOW - 3_600 * SECOND - 1), NOW));
     renew(first, wrote(NOW - 3_600 * SECOND), NOW);
   }
 
   @Test
   void l2_aMeasuredBoundIsWhatAWatermarkIsHeldAgainst() throws Exception {
-    LeaseState lease = granted(ID, false);
+    Name lease = granted(ID, false);
     var slow = new Moment(NOW, TimeBound.around(NOW - 5 * SECOND, SECOND, TimeBound.Kind.MEASURED));
     var renew = new Operation.Renew(ID, LEASE_MS, LogSet.NONE, wrote(NOW - 3 * SECOND + 1));
-    refused(Reason.WATERMARK, () -> rules.renew(renew, true, List.of(lease), slow, NO_CEILING));
+    refused(Reason.WATERMARK, () -> rules.renew(renew, true, lease.now(), slow, NO_CEILING));
     var fits = new Operation.Renew(ID, LEASE_MS, LogSet.NONE, wrote(NOW - 3 * SECOND));
-    rules.renew(fits, true, List.of(lease), slow, NO_CEILING);
+    assertEquals(1, rules.renew(fits, true, lease.now(), slow, NO_CEILING).size());
   }
 
   @Test
   void l2_aFenceThatIsStillToComeCanNotBeDoneWith() throws Exception {
     long upTo = NOW + 2 * SECOND + 1; // a second ahead of the latest that it can be, and more
     Inheritance from = Inheritance.origin(Ending.UNKNOWN, new Fence(upTo, LogSet.ALL));
-    var lease = new LeaseState("n");
-    var unused = rules.acquire(request(ID, A, false), List.of(lease), from, at(NOW), NO_CEILING);
+    var lease = new Name("n");
+    lease.is(rules.acquire(request(ID, A, false), lease.now(), from, at(NOW), NO_CEILING));
     refused(Reason.WATERMARK, () -> renew(lease, FENCED, NOW));
     refused(Reason.WATERMARK, () -> release(lease, FENCED, NOW));
     renew(lease, FENCED, NOW + 1);
-    assertEquals(upTo, lease.witness(7).watermark().timestamp());
+    assertEquals(upTo, lease.state.witness(7).watermark().timestamp());
   }
 
   @Test
   void l2_theHighestWatermarkOfALeaseIsInherited() throws Exception {
-    LeaseState lease = granted(ID, false);
+    Name lease = granted(ID, false);
     renew(lease, wrote(NOW + 5), NOW + 10);
     renew(lease, wrote(NOW + 3), NOW + 11);
     release(lease, LeaseReport.NOTHING, NOW + 12);
     acquire(lease, OTHER, false, NOW + 20);
-    Witness next = lease.witness(7);
+    Witness next = lease.state.witness(7);
     assertEquals(new Watermark(NOW + 5, NOW + 10, NOW + 10 + SECOND), next.watermark());
     assertEquals(Ending.RELEASED, next.previousEnding());
     assertEquals(NOW + 12, next.previousEndedAt());
-    assertEquals(NOW + LEASE + 20, lease.expiry());
+    assertEquals(NOW + LEASE + 20, lease.state.expiry());
   }
 
   @Test
   void l2_aHolderThatWroteNothingPassesOnWhatItInherited() throws Exception {
-    LeaseState lease = granted(ID, false);
+    Name lease = granted(ID, false);
     renew(lease, wrote(NOW + 5), NOW + 10);
     release(lease, LeaseReport.NOTHING, NOW + 12);
     acquire(lease, OTHER, false, NOW + 20);
     acquire(lease, ID, false, NOW + 20 + LEASE);
-    assertEquals(NOW + 5, lease.witness(7).watermark().timestamp());
+    assertEquals(NOW + 5, lease.state.witness(7).watermark().timestamp());
   }
 
   @Test
   void l2_aTentativeLeaseHasNoWatermark() throws Exception {
-    LeaseState lease = granted(ID, true);
+    Name lease = granted(ID, true);
     refused(Reason.WATERMARK, () -> renew(lease, wrote(NOW), NOW + 1));
   }
 
   @Test
   void l3_noExpiryIsAboveTheCeiling() throws Exception {
     long ceiling = NOW + LEASE;
-    var lease = new LeaseState("n");
+    var lease = new Name("n");
     var request = request(ID, A, false);
     refused(
-        Reason.NOT_YET, () -> rules.acquire(request, List.of(lease), ORIGIN, at(NOW + 1), ceiling));
-    assertFalse(lease.isKnown());
-    var unended = rules.acquire(request, List.of(lease), ORIGIN, at(NOW), ceiling);
-    assertEquals(List.of(), unended);
+        Reason.NOT_YET, () -> rules.acquire(request, lease.now(), ORIGIN, at(NOW + 1), ceiling));
+    assertFalse(lease.state.isKnown());
+    lease.is(rules.acquire(request, lease.now(), ORIGIN, at(NOW), ceiling));
     var renew = new Operation.Renew(ID, LEASE_MS, LogSet.NONE, LeaseReport.NOTHING);
-    refused(Reason.NOT_YET, () -> rules.renew(renew, true, List.of(lease), at(NOW + 1), ceiling));
-    assertEquals(ceiling, lease.expiry());
+    refused(Reason.NOT_YET, () -> rules.renew(renew, true, lease.now(), at(NOW + 1), ceiling));
+    assertEquals(ceiling, lease.state.expiry());
   }
 
   @Test
   void l4_aNameOfWhichNothingIsKnownInheritsWhatTheBackendSays() throws Exception {
-    LeaseState lease = granted(ID, false);
-    Witness w = lease.witness(7);
+    Name lease = granted(ID, false);
+    Witness w = lease.state.witness(7);
     assertEquals(EARLIER, w.fence());
     assertEquals(Ending.UNKNOWN, w.previousEnding());
     assertEquals(Optional.empty(), w.previous());
@@ -196,9 +218,9 @@ final class LeaseRulesTest {
   void l4_fencesThatNameTooManyLogsTogetherAreForAll() throws Exception {
     LogSet thousand = logs(0, Witness.MAX_LOGS);
     List<LeaseState> leases =
-        IntStream.range(0, 11).mapToObj(i -> new LeaseState("n" + (char) ('a' + i))).toList();
+        IntStream.range(0, 11).mapToObj(i -> new Name("n" + (char) ('a' + i)).state).toList();
     Inheritance from = Inheritance.origin(Ending.UNKNOWN, new Fence(NOW - 1, thousand));
-    var unused = rules.acquire(request(ID, A, false), leases, from, at(NOW), NO_CEILING);
+    leases = rules.acquire(request(ID, A, false), leases, from, at(NOW), NO_CEILING);
     assertEquals(Grant.MAX_LOGS, 10 * Witness.MAX_LOGS);
     assertEquals(thousand, leases.get(9).witness(7).fence().logs());
     assertEquals(LogSet.ALL, leases.get(10).witness(7).fence().logs());
@@ -206,128 +228,147 @@ final class LeaseRulesTest {
 
   @Test
   void l4_aRenewalThatNamesTooManyLogsIsRefusedAndChangesNothing() throws Exception {
-    LeaseState lease = granted(ID, false);
+    Name lease = granted(ID, false);
     var renew = new Operation.Renew(ID, LEASE_MS, logs(100, Witness.MAX_LOGS), wrote(NOW + 1));
-    refused(
-        Reason.INVALID, () -> rules.renew(renew, true, List.of(lease), at(NOW + 5), NO_CEILING));
-    States.assertSame(granted(ID, false), lease);
+    refused(Reason.INVALID, () -> rules.renew(renew, true, lease.now(), at(NOW + 5), NO_CEILING));
+    assertEquals(granted(ID, false).state, lease.state);
     var most = new Operation.Renew(ID, LEASE_MS, logs(100, Witness.MAX_LOGS - 1), wrote(NOW + 1));
-    rules.renew(most, true, List.of(lease), at(NOW + 5), NO_CEILING);
-    assertEquals(Witness.MAX_LOGS, lease.witness(7).logs().ids().size());
+    lease.is(rules.renew(most, true, lease.now(), at(NOW + 5), NO_CEILING));
+    assertEquals(Witness.MAX_LOGS, lease.state.witness(7).logs().ids().size());
+  }
+
+  /** A thousand logs are not kept with each lease of a grant, nor again once they are renewed. */
+  @Test
+  void l4_theLeasesOfAGrantHaveItsRequestAndItsLogsInCommon() throws Exception {
+    List<LeaseState> leases = List.of(new Name("a").state, new Name("b").state);
+    leases = rules.acquire(request(ID, A, false), leases, ORIGIN, at(NOW), NO_CEILING);
+    assertSame(leases.get(0).request(), leases.get(1).request());
+    assertSame(leases.get(0).from(), leases.get(1).from());
+    var renew = new Operation.Renew(ID, LEASE_MS, A, LeaseReport.NOTHING);
+    for (LeaseState renewed : rules.renew(renew, true, leases, at(NOW + 1), NO_CEILING)) {
+      assertSame(leases.get(0).request().logs(), renewed.term().logs());
+    }
+  }
+
+  @Test
+  void l4_aShorterLeaseHasNoMetadataAndThenAFenceForAllLogs() throws Exception {
+    Inheritance from = Inheritance.origin(Ending.UNKNOWN, new Fence(NOW - 1, B));
+    var lease = new Name("n");
+    lease.is(rules.acquire(request(ID, A, false), lease.now(), from, at(NOW), NO_CEILING));
+    LeaseState full = lease.state.withMetadata(List.of(new LeaseReport.Metadata(OTHER, 1, "f")), 8);
+    assertEquals(Optional.of(lease.state), full.shorter());
+    LeaseState shortest = lease.state.shorter().orElseThrow();
+    assertEquals(new Fence(NOW - 1, LogSet.ALL), shortest.witness(7).fence());
+    assertEquals(Optional.empty(), shortest.shorter());
   }
 
   @Test
   void l8_aBrokenLeaseIsFencedUpToItsHighestExpiryForAllItsLogs() throws Exception {
-    LeaseState lease = grantedFirst(A);
-    rules.renew(
-        new Operation.Renew(ID, LEASE_MS, B, LeaseReport.NOTHING),
-        true,
-        List.of(lease),
-        at(NOW + 5),
-        NO_CEILING);
-    rules.renew(
-        new Operation.Renew(ID, 1, LogSet.NONE, LeaseReport.NOTHING),
-        true,
-        List.of(lease),
-        at(NOW + 6),
-        NO_CEILING);
-    assertEquals(NOW + 5 + LEASE, lease.expiry(), "an expiry never moves back");
-    Inheritance left = rules.inheritance(lease, NOW + 2 * LEASE);
+    Name lease = grantedFirst(A);
+    var wider = new Operation.Renew(ID, LEASE_MS, B, LeaseReport.NOTHING);
+    lease.is(rules.renew(wider, true, lease.now(), at(NOW + 5), NO_CEILING));
+    var shorter = new Operation.Renew(ID, 1, LogSet.NONE, LeaseReport.NOTHING);
+    lease.is(rules.renew(shorter, true, lease.now(), at(NOW + 6), NO_CEILING));
+    assertEquals(NOW + 5 + LEASE, lease.state.expiry(), "an expiry never moves back");
+    var set = new Moment(NOW + 3 * LEASE, at(NOW).bound(), NOW + 4 + LEASE, 0);
+    assertTrue(lease.state.isHeld(set), "nor does it by a steady clock");
+    Inheritance left = rules.inheritance(lease.state, NOW + 2 * LEASE);
     assertEquals(new Fence(NOW + 5 + LEASE, A.union(B)), left.fence());
     assertEquals(Ending.BROKEN, left.ending());
   }
 
   @Test
   void l8_aTentativeLeaseNeedsNoFenceOfItsOwnAndPassesOnWhatItCarried() throws Exception {
-    LeaseState lease = granted(ID, true);
-    assertEquals(EARLIER, rules.inheritance(lease, NOW + LEASE).fence());
+    Name lease = granted(ID, true);
+    assertEquals(EARLIER, rules.inheritance(lease.state, NOW + LEASE).fence());
     upgrade(lease, ID, NOW + 1);
-    assertEquals(NOW + 1 + LEASE, rules.inheritance(lease, NOW + 2 * LEASE).fence().upTo());
+    assertEquals(NOW + 1 + LEASE, rules.inheritance(lease.state, NOW + 2 * LEASE).fence().upTo());
   }
 
   @Test
   void l8_aFenceIsCarriedUntilAHolderReportsItAndThenStandsInTheWatermark() throws Exception {
-    LeaseState lease = granted(ID, false);
+    Name lease = granted(ID, false);
     release(lease, LeaseReport.NOTHING, NOW + 1);
     acquire(lease, OTHER, false, NOW + 2);
-    assertEquals(EARLIER, lease.witness(7).fence());
+    assertEquals(EARLIER, lease.state.witness(7).fence());
     var fenced = new Operation.Renew(OTHER, LEASE_MS, LogSet.NONE, FENCED);
-    rules.renew(fenced, true, List.of(lease), at(NOW + 3), NO_CEILING);
-    assertEquals(Fence.NONE, lease.witness(7).fence());
-    assertEquals(EARLIER.upTo(), lease.witness(7).watermark().timestamp());
+    lease.is(rules.renew(fenced, true, lease.now(), at(NOW + 3), NO_CEILING));
+    assertEquals(Fence.NONE, lease.state.witness(7).fence());
+    assertEquals(EARLIER.upTo(), lease.state.witness(7).watermark().timestamp());
     refused(
         Reason.WATERMARK,
         () ->
             rules.release(
                 new Operation.Release(OTHER, wrote(EARLIER.upTo())),
                 true,
-                List.of(lease),
+                lease.now(),
                 at(NOW + 4)));
   }
 
   @Test
   void l8_aFenceThatIsDoneWithOnReleaseStandsInTheWatermarkToo() throws Exception {
-    LeaseState lease = granted(ID, false);
+    Name lease = granted(ID, false);
     release(lease, FENCED, NOW + 1);
     acquire(lease, OTHER, false, NOW + 2);
-    assertEquals(Fence.NONE, lease.witness(7).fence());
+    assertEquals(Fence.NONE, lease.state.witness(7).fence());
     assertEquals(
-        new Watermark(EARLIER.upTo(), NOW + 1, NOW + 1 + SECOND), lease.witness(7).watermark());
+        new Watermark(EARLIER.upTo(), NOW + 1, NOW + 1 + SECOND),
+        lease.state.witness(7).watermark());
   }
 
   @Test
   void l10_aLeaseOfAnEarlierInstanceGoesOnOnceItIsEnded() throws Exception {
-    Witness w = granted(ID, false).witness(7);
+    Witness w = granted(ID, false).state.witness(7);
     LeaseRules later = rules(8);
-    var lease = new LeaseState("n");
-    assertEquals(LeaseRules.Resumed.UNENDED, resume(later, lease, w, false, false, NOW + 1));
-    assertFalse(lease.isKnown());
-    assertEquals(LeaseRules.Resumed.BEGUN, resume(later, lease, w, true, false, NOW + 1));
-    Witness resumed = lease.witness(8);
+    var lease = new Name("n");
+    assertFalse(resume(later, lease, w, false, false, NOW + 1));
+    assertFalse(lease.state.isKnown());
+    assertTrue(resume(later, lease, w, true, false, NOW + 1));
+    Witness resumed = lease.state.witness(8);
     assertTrue(resumed.resumed());
     assertEquals(w.correlation(), resumed.correlation());
     assertEquals(w.fence(), resumed.fence());
     assertEquals(w.watermark(), resumed.watermark());
     assertEquals(w.logs(), resumed.logs());
     assertEquals(NOW + 1 + LEASE, resumed.expiry());
-    assertEquals(LeaseRules.Resumed.AGAIN, resume(later, lease, w, false, false, NOW + 2));
-    assertEquals(NOW + 2 + LEASE, lease.expiry());
+    assertTrue(resume(later, lease, w, false, false, NOW + 2), "again");
+    assertEquals(NOW + 2 + LEASE, lease.state.expiry());
   }
 
   @Test
   void l10_nothingIsResumedThatWasTakenForgottenOrExpired() throws Exception {
-    Witness w = granted(ID, false).witness(7);
+    Witness w = granted(ID, false).state.witness(7);
     LeaseRules later = rules(8);
-    refused(Reason.NOT_HELD, () -> resume(later, new LeaseState("n"), w, true, true, NOW + 1));
-    refused(Reason.NOT_HELD, () -> resume(later, new LeaseState("n"), w, true, false, NOW + LEASE));
-    LeaseState taken = granted(OTHER, false);
+    refused(Reason.NOT_HELD, () -> resume(later, new Name("n"), w, true, true, NOW + 1));
+    refused(Reason.NOT_HELD, () -> resume(later, new Name("n"), w, true, false, NOW + LEASE));
+    Name taken = granted(OTHER, false);
     release(taken, OTHER, LeaseReport.NOTHING, NOW + 1);
     refused(Reason.NOT_HELD, () -> resume(later, taken, w, true, false, NOW + 2));
     // The same secret was granted anew here: that is another lease.
-    LeaseState anew = granted(ID, false);
+    Name anew = granted(ID, false);
     refused(Reason.NOT_HELD, () -> resume(later, anew, w, true, false, NOW + 2));
   }
 
   @Test
   void l11_anAcquireTellsWhichLeasesALaterInstanceMightResume() throws Exception {
-    LeaseState expired = granted(ID, false);
-    LeaseBackend.Tenure tenure = expired.tenure();
+    Name expired = granted(ID, false);
+    LeaseBackend.Tenure tenure = expired.state.tenure();
     assertEquals(List.of(tenure), acquire(expired, OTHER, false, NOW + LEASE));
-    LeaseState released = granted(ID, false);
+    Name released = granted(ID, false);
     release(released, LeaseReport.NOTHING, NOW + 1);
     assertEquals(List.of(), acquire(released, OTHER, false, NOW + 2));
-    LeaseState tentative = granted(ID, true);
+    Name tentative = granted(ID, true);
     assertEquals(List.of(), acquire(tentative, OTHER, false, NOW + 2));
-    LeaseState ended = granted(ID, false);
-    assertTrue(LeaseRules.end(ended, tenure));
-    assertFalse(LeaseRules.end(ended, tenure));
+    Name ended = granted(ID, false);
+    ended.is(LeaseRules.ended(ended.state, tenure).stream().toList());
+    assertEquals(Optional.empty(), LeaseRules.ended(ended.state, tenure));
     assertEquals(List.of(), acquire(ended, OTHER, false, NOW + LEASE));
-    assertFalse(LeaseRules.end(ended, tenure), "it is another lease by now");
+    assertEquals(Optional.empty(), LeaseRules.ended(ended.state, tenure), "another lease");
   }
 
   @Test
   void l12_reportsCountOnlyAtTheInstanceThatTheyName() throws Exception {
-    LeaseState lease = granted(ID, false);
+    Name lease = granted(ID, false);
     refused(Reason.OTHER_INSTANCE, () -> renew(lease, LeaseReport.NOTHING.to(6), NOW + 1));
     refused(Reason.OTHER_INSTANCE, () -> release(lease, LeaseReport.NOTHING.to(8), NOW + 1));
     refused(Reason.OTHER_INSTANCE, () -> rules.requireHere(LeaseReport.NOTHING.to(8)));
@@ -337,30 +378,23 @@ final class LeaseRulesTest {
 
   @Test
   void l12_aResumedLeaseTakesNoReportThatNamesNoInstance() throws Exception {
-    var lease = new LeaseState("n");
+    var lease = new Name("n");
     LeaseRules later = rules(8);
-    assertEquals(
-        LeaseRules.Resumed.BEGUN,
-        resume(later, lease, granted(ID, false).witness(7), true, false, NOW + 1));
+    assertTrue(resume(later, lease, granted(ID, false).state.witness(7), true, false, NOW + 1));
     var unnamed = new Operation.Renew(ID, LEASE_MS, LogSet.NONE, LeaseReport.NOTHING);
     refused(
         Reason.OTHER_INSTANCE,
-        () -> later.renew(unnamed, true, List.of(lease), at(NOW + 2), NO_CEILING));
+        () -> later.renew(unnamed, true, lease.now(), at(NOW + 2), NO_CEILING));
     var named = new Operation.Renew(ID, LEASE_MS, LogSet.NONE, LeaseReport.NOTHING.to(8));
-    later.renew(named, true, List.of(lease), at(NOW + 2), NO_CEILING);
+    lease.is(later.renew(named, true, lease.now(), at(NOW + 2), NO_CEILING));
   }
 
   @Test
   void l12_afterAResumedLeaseThatWasNotReleasedEverythingIsFenced() throws Exception {
-    var before = new LeaseState("n");
-    var unused =
-        rules.acquire(
-            request(ID, A, false),
-            List.of(before),
-            Inheritance.origin(Ending.NONE, new Fence(NOW - 5, B)),
-            at(NOW),
-            NO_CEILING);
-    var lease = new LeaseState("n");
+    var before = new Name("n");
+    Inheritance from = Inheritance.origin(Ending.NONE, new Fence(NOW - 5, B));
+    before.is(rules.acquire(request(ID, A, false), before.now(), from, at(NOW), NO_CEILING));
+    var lease = new Name("n");
     long ceiling = NOW + 100 * SECOND;
     var later =
         new LeaseRules(
@@ -369,63 +403,67 @@ final class LeaseRulesTest {
             new Fence(ceiling, LogSet.ALL),
             new WatermarkRule(SECOND, SECOND),
             id -> Optional.empty());
+    assertTrue(resume(later, lease, before.state.witness(7), true, false, NOW + 1));
     assertEquals(
-        LeaseRules.Resumed.BEGUN, resume(later, lease, before.witness(7), true, false, NOW + 1));
-    assertEquals(new Fence(ceiling, LogSet.ALL), later.inheritance(lease, NOW + 2 * LEASE).fence());
+        new Fence(ceiling, LogSet.ALL), later.inheritance(lease.state, NOW + 2 * LEASE).fence());
     var release = new Operation.Release(ID, LeaseReport.NOTHING.to(8));
-    assertEquals(List.of(lease), later.release(release, true, List.of(lease), at(NOW + 2)));
-    assertEquals(new Fence(NOW - 5, B), later.inheritance(lease, NOW + 3).fence());
+    lease.is(later.release(release, true, lease.now(), at(NOW + 2)));
+    assertEquals(new Fence(NOW - 5, B), later.inheritance(lease.state, NOW + 3).fence());
   }
 
   @Test
   void l15_aRevokedLeaseIsNotProlongedAndExcludesUntilItsExpiry() throws Exception {
-    LeaseState lease = granted(ID, false);
+    Name lease = granted(ID, false);
     var request =
-        new Operation.Revoke(new LeaseName("n"), "hangs", Optional.of(lease.correlation()));
-    assertEquals("hangs", rules.revocable(request, lease, at(NOW + 1)).reason());
-    assertTrue(LeaseRules.end(lease, lease.tenure()));
-    revoked.put(lease.correlation(), "hangs");
+        new Operation.Revoke(new LeaseName("n"), "hangs", Optional.of(lease.state.correlation()));
+    assertEquals("hangs", rules.revocable(request, lease.state, at(NOW + 1)).reason());
+    lease.is(LeaseRules.ended(lease.state, lease.state.tenure()).stream().toList());
+    revoked.put(lease.state.correlation(), "hangs");
     assertTrue(
         message(Reason.NOT_HELD, () -> renew(lease, LeaseReport.NOTHING, NOW + 2))
             .contains("was revoked: hangs"));
     refused(Reason.NOT_HELD, () -> upgrade(lease, ID, NOW + 2));
     refused(Reason.HELD, () -> acquire(lease, OTHER, false, NOW + LEASE - 1));
-    assertEquals(NOW + LEASE, rules.inheritance(lease, NOW + LEASE).fence().upTo());
+    assertEquals(NOW + LEASE, rules.inheritance(lease.state, NOW + LEASE).fence().upTo());
     release(lease, wrote(NOW + 1), NOW + 3);
-    assertEquals(NOW + 1, rules.inheritance(lease, NOW + 4).watermark().timestamp());
+    assertEquals(NOW + 1, rules.inheritance(lease.state, NOW + 4).watermark().timestamp());
   }
 
   @Test
   void l15_onlyALeaseThatIsHeldAndMeantIsRevoked() throws Exception {
-    LeaseState lease = granted(ID, false);
+    Name lease = granted(ID, false);
     var other = new Operation.Revoke(new LeaseName("n"), "hangs", Optional.of(OTHER));
-    refused(Reason.NOT_HELD, () -> rules.revocable(other, lease, at(NOW + 1)));
+    refused(Reason.NOT_HELD, () -> rules.revocable(other, lease.state, at(NOW + 1)));
     var any = new Operation.Revoke(new LeaseName("n"), "hangs", Optional.empty());
-    refused(Reason.NOT_HELD, () -> rules.revocable(any, lease, at(NOW + LEASE)));
-    refused(Reason.NOT_HELD, () -> rules.revocable(any, granted(ID, true), at(NOW + 1)));
-    refused(Reason.NOT_HELD, () -> rules.revocable(any, new LeaseState("n"), at(NOW + 1)));
+    refused(Reason.NOT_HELD, () -> rules.revocable(any, lease.state, at(NOW + LEASE)));
+    refused(Reason.NOT_HELD, () -> rules.revocable(any, granted(ID, true).state, at(NOW + 1)));
+    refused(Reason.NOT_HELD, () -> rules.revocable(any, new Name("n").state, at(NOW + 1)));
   }
 
   @Test
   void aReleaseOfTentativeLeasesPassesOverThoseThatWereBroken() throws Exception {
-    var a = new LeaseState("a");
-    var b = new LeaseState("b");
-    var unused = rules.acquire(request(ID, A, true), List.of(a, b), ORIGIN, at(NOW), NO_CEILING);
+    var a = new Name("a");
+    var b = new Name("b");
+    var both = List.of(a.state, b.state);
+    both = rules.acquire(request(ID, A, true), both, ORIGIN, at(NOW), NO_CEILING);
+    b.is(both.subList(1, 2));
     acquire(b, OTHER, false, NOW + 1);
     var release = new Operation.Release(ID, LeaseReport.NOTHING);
-    assertEquals(List.of(a), rules.release(release, false, List.of(a, b), at(NOW + 2)));
-    assertTrue(b.isHeld(at(NOW + 2)));
-    refused(Reason.NOT_HELD, () -> rules.release(release, true, List.of(a, b), at(NOW + 2)));
+    List<LeaseState> now = List.of(both.get(0), b.state);
+    List<LeaseState> released = rules.release(release, false, now, at(NOW + 2));
+    assertEquals(List.of(both.get(0).name()), released.stream().map(LeaseState::name).toList());
+    assertTrue(b.state.isHeld(at(NOW + 2)));
+    refused(Reason.NOT_HELD, () -> rules.release(release, true, now, at(NOW + 2)));
   }
 
   @Test
   void aRequestThatComesAgainIsKnownByWhatItAsksFor() throws Exception {
-    LeaseState lease = granted(ID, false);
-    assertTrue(lease.belongsTo(ID) && lease.isFor(request(ID, A, false)));
-    assertFalse(lease.isFor(request(ID, B, false)));
-    assertFalse(lease.isFor(request(ID, A, true)));
-    rules.requireHeld(ID, true, List.of(lease), at(NOW + 1));
-    refused(Reason.NOT_HELD, () -> rules.requireHeld(OTHER, true, List.of(lease), at(NOW + 1)));
+    Name lease = granted(ID, false);
+    assertTrue(lease.state.belongsTo(ID) && lease.state.isFor(request(ID, A, false)));
+    assertFalse(lease.state.isFor(request(ID, B, false)));
+    assertFalse(lease.state.isFor(request(ID, A, true)));
+    rules.requireHeld(ID, true, lease.now(), at(NOW + 1));
+    refused(Reason.NOT_HELD, () -> rules.requireHeld(OTHER, true, lease.now(), at(NOW + 1)));
   }
 
   private LeaseRules rules(long instance) {
@@ -437,25 +475,25 @@ final class LeaseRulesTest {
         lease -> Optional.ofNullable(revoked.get(lease)));
   }
 
-  private LeaseState granted(Id id, boolean tentative) throws LeaseRefusedException {
-    var lease = new LeaseState("n");
+  private Name granted(Id id, boolean tentative) throws LeaseRefusedException {
+    var lease = new Name("n");
     assertEquals(List.of(), acquire(lease, id, tentative, NOW));
     return lease;
   }
 
   /** The first lease of its name, with nothing to inherit. */
-  private LeaseState grantedFirst(LogSet logs) throws LeaseRefusedException {
-    var lease = new LeaseState("n");
+  private Name grantedFirst(LogSet logs) throws LeaseRefusedException {
+    var lease = new Name("n");
     Inheritance none = Inheritance.origin(Ending.NONE, Fence.NONE);
-    assertEquals(
-        List.of(),
-        rules.acquire(request(ID, logs, false), List.of(lease), none, at(NOW), NO_CEILING));
+    lease.is(rules.acquire(request(ID, logs, false), lease.now(), none, at(NOW), NO_CEILING));
     return lease;
   }
 
-  private List<LeaseBackend.Tenure> acquire(LeaseState lease, Id id, boolean tentative, long now)
+  private List<LeaseBackend.Tenure> acquire(Name lease, Id id, boolean tentative, long now)
       throws LeaseRefusedException {
-    return rules.acquire(request(id, A, tentative), List.of(lease), ORIGIN, at(now), NO_CEILING);
+    List<LeaseBackend.Tenure> unended = LeaseRules.unended(lease.now());
+    lease.is(rules.acquire(request(id, A, tentative), lease.now(), ORIGIN, at(now), NO_CEILING));
+    return unended;
   }
 
   private static Operation.Acquire request(Id id, LogSet logs, boolean tentative) {
@@ -463,37 +501,35 @@ final class LeaseRulesTest {
         id, List.of(new LeaseName("n")), "host", LEASE_MS, logs, tentative);
   }
 
-  private void renew(LeaseState lease, LeaseReport report, long now) throws LeaseRefusedException {
+  private void renew(Name lease, LeaseReport report, long now) throws LeaseRefusedException {
     var renew = new Operation.Renew(ID, LEASE_MS, LogSet.NONE, report);
-    rules.renew(renew, true, List.of(lease), at(now), NO_CEILING);
+    lease.is(rules.renew(renew, true, lease.now(), at(now), NO_CEILING));
   }
 
-  private void upgrade(LeaseState lease, Id id, long now) throws LeaseRefusedException {
-    rules.upgrade(new Operation.Upgrade(id, LEASE_MS), false, List.of(lease), at(now), NO_CEILING);
+  private void upgrade(Name lease, Id id, long now) throws LeaseRefusedException {
+    var upgrade = new Operation.Upgrade(id, LEASE_MS);
+    lease.is(rules.upgrade(upgrade, false, lease.now(), at(now), NO_CEILING));
   }
 
-  private void release(LeaseState lease, LeaseReport report, long now)
-      throws LeaseRefusedException {
+  private void release(Name lease, LeaseReport report, long now) throws LeaseRefusedException {
     release(lease, ID, report, now);
   }
 
-  private void release(LeaseState lease, Id id, LeaseReport report, long now)
+  private void release(Name lease, Id id, LeaseReport report, long now)
       throws LeaseRefusedException {
     var release = new Operation.Release(id, report);
-    assertEquals(List.of(lease), rules.release(release, true, List.of(lease), at(now)));
+    lease.is(rules.release(release, true, lease.now(), at(now)));
   }
 
-  private static LeaseRules.Resumed resume(
-      LeaseRules at, LeaseState lease, Witness w, boolean ended, boolean forgotten, long now)
+  /** Whether it goes on, since it was ended or went on before. */
+  private static boolean resume(
+      LeaseRules at, Name lease, Witness w, boolean ended, boolean forgotten, long now)
       throws LeaseRefusedException {
-    var signed = new SignedWitness(w, new byte[1]);
-    return at.resume(
-        new Operation.Resume(ID, List.of(signed), LEASE_MS),
-        ended,
-        List.of(lease),
-        forgotten,
-        at(now),
-        NO_CEILING);
+    var request = new Operation.Resume(ID, List.of(new SignedWitness(w, new byte[1])), LEASE_MS);
+    Optional<List<LeaseState>> resumed =
+        at.resume(request, ended, lease.now(), forgotten, at(now), NO_CEILING);
+    resumed.ifPresent(lease::is);
+    return resumed.isPresent();
   }
 
   private static LogSet logs(int from, int count) {

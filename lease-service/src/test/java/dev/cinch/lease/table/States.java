@@ -1,8 +1,5 @@
 package dev.cinch.lease.table;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
-
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Id;
@@ -15,7 +12,6 @@ import dev.cinch.lease.Watermark;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.function.Function;
 
 /** States of leases as tests want them. */
 public final class States {
@@ -29,77 +25,86 @@ public final class States {
     return new Moment(time, TimeBound.around(time, 1_000_000_000L, TimeBound.Kind.ASSUMED));
   }
 
-  public static void grant(
+  /** The next lease of a name. */
+  public static LeaseState grant(
       LeaseState lease,
       Operation.Acquire to,
       Inheritance from,
       Moment now,
       long expiry,
       Id correlation) {
-    lease.grant(to, from, now, expiry, correlation);
+    return lease.granted(LeaseState.Request.of(to), from, now, expiry, correlation);
+  }
+
+  /** First leases, as a table has them. */
+  public static List<LeaseState> granted(
+      Operation.Acquire to, Inheritance from, Moment now, long expiry) {
+    var request = LeaseState.Request.of(to);
+    return to.names().stream()
+        .map(LeaseState::unknown)
+        .map(name -> name.granted(request, from, now, expiry, new Id(now.time(), 1)))
+        .toList();
   }
 
   /** Renews a lease, for the same logs. */
-  public static void prolong(LeaseState lease, Moment now, long expiry) {
-    lease.prolong(now, expiry, lease.logs);
+  public static LeaseState prolong(LeaseState lease, Moment now, long expiry) {
+    return lease.prolonged(lease.term().logs(), now, expiry);
   }
 
-  public static void set(LeaseState lease, Id id, long expiry, String holder) {
-    lease.id = id;
-    lease.expiry = expiry;
-    lease.holder = holder;
-    lease.issuedIn = at(lease.issuedAt).bound();
+  /** Of a name of which nothing is known. */
+  public static LeaseState unknown(String name) {
+    return LeaseState.unknown(new LeaseName(name));
   }
 
   /** A first lease that is held. */
   public static LeaseState full(String name) {
-    var lease = new LeaseState(name);
+    return full(name, "h");
+  }
+
+  /** A first lease that is held, by somebody. */
+  public static LeaseState full(String name, String holder) {
     var request =
         new Operation.Acquire(
-            new Id(1, 2), List.of(new LeaseName(name)), "h", 10_000, LogSet.ALL, false);
+            new Id(1, 2), List.of(new LeaseName(name)), holder, 10_000, LogSet.ALL, false);
     var first = Inheritance.origin(Ending.NONE, Fence.NONE);
-    lease.grant(request, first, at(NOW), NOW + 10_000_000_000L, new Id(NOW, name.hashCode()));
-    return lease;
+    var correlation = new Id(NOW, name.hashCode());
+    return grant(unknown(name), request, first, at(NOW), NOW + 10_000_000_000L, correlation);
   }
 
   /** Leases that do not count any more. */
   public static List<LeaseState> over(String name) {
-    LeaseState released = full(name);
-    released.release(at(NOW + 1), false);
-    LeaseState ended = full(name);
-    assertTrue(LeaseRules.end(ended, ended.tenure()));
-    return List.of(released, ended);
+    LeaseState held = full(name);
+    LeaseState ended = LeaseRules.ended(held, held.tenure()).orElseThrow();
+    return List.of(held.released(at(NOW + 1), false), ended);
   }
 
-  /** That both say the same of everything. */
-  public static void assertSame(LeaseState a, LeaseState b) {
-    assertEquals(a.witness(3), b.witness(3));
-    assertEquals(a.info(3, at(NOW)), b.info(3, at(NOW)));
-    var earlier = new Fence(NOW, LogSet.ALL);
-    assertEquals(a.inheritance(NOW, earlier), b.inheritance(NOW, earlier));
-    assertEquals(a.state, b.state);
-    assertEquals(a.id, b.id);
-    assertEquals(a.lowerBound(), b.lowerBound());
-    assertEquals(a.carriesFence(), b.carriesFence());
-    assertEquals(a.endedAt, b.endedAt);
-    assertEquals(a.durationMs, b.durationMs);
-    assertEquals(a.askedTentative, b.askedTentative);
-    assertEquals(a.askedLogs, b.askedLogs);
+  /** As another machine has it: no steady clock excludes anybody. */
+  public static LeaseState elsewhere(LeaseState lease) {
+    return new LeaseState(
+        lease.name(),
+        lease.state(),
+        lease.request(),
+        lease.from(),
+        lease.correlation(),
+        lease.term().until(Moment.UNSTEADY),
+        lease.stated(),
+        lease.end(),
+        lease.resumed(),
+        lease.leftBy(),
+        lease.recent());
   }
 
   /** One that may have gone through anything. */
-  public static <S extends LeaseState> S any(Random random, Function<String, S> create) {
-    S made = create.apply("n" + "/x".repeat(random.nextInt(128)));
-    LeaseState e = made;
+  public static LeaseState any(Random random) {
+    var name = new LeaseName("n" + "/x".repeat(random.nextInt(128)));
     long granted = NOW - random.nextInt(1_000_000_000);
     var request =
-        new Operation.Acquire(
+        new LeaseState.Request(
             Id.random(random),
-            List.of(new LeaseName(e.name)),
             "ä".repeat(random.nextInt(128)),
             1 + random.nextInt(86_400_000),
-            logs(random),
-            random.nextBoolean());
+            random.nextBoolean(),
+            logs(random));
     var from =
         new Inheritance(
             random.nextInt(4) == 0 ? Long.MAX_VALUE - 1 : random.nextInt(1_000),
@@ -110,27 +115,32 @@ public final class States {
                 ? new Watermark(time(random), time(random), time(random))
                 : Watermark.NONE,
             random.nextBoolean() ? new Fence(time(random), logs(random)) : Fence.NONE);
-    e.grant(
-        request, from, moment(granted, random), time(random), new Id(granted, random.nextLong()));
+    LeaseState e =
+        LeaseState.unknown(name)
+            .granted(
+                request,
+                from,
+                moment(granted, random),
+                time(random),
+                new Id(granted, random.nextLong()));
     if (random.nextBoolean()) {
-      e.state(time(random), moment(NOW, random));
-      e.prolong(moment(NOW, random), e.expiry, e.logs.union(logs(random)));
+      e = e.stating(time(random), moment(NOW, random));
+      e = e.prolonged(e.term().logs().union(logs(random)), moment(NOW, random), e.expiry());
     }
     if (random.nextInt(4) == 0) {
-      e.upgrade();
-      e.fenced(moment(NOW, random));
+      e = e.withState(LeaseState.State.FULL).fenced(moment(NOW, random));
     }
     var recent = new ArrayList<LeaseReport.Metadata>();
     for (int n = random.nextInt(4); n > 0; n--) {
       recent.add(new LeaseReport.Metadata(Id.random(random), time(random), "ü-" + n + ".log"));
     }
-    e.addMetadata(recent, 8);
+    e = e.withMetadata(recent, 8);
     if (random.nextInt(3) == 0) {
-      e.release(moment(NOW, random), random.nextBoolean());
+      e = e.released(moment(NOW, random), random.nextBoolean());
     } else if (random.nextInt(4) == 0 && e.isUnended()) {
-      assertTrue(LeaseRules.end(e, e.tenure()));
+      e = LeaseRules.ended(e, e.tenure()).orElseThrow();
     }
-    return made;
+    return random.nextInt(8) == 0 ? e.left(1 + random.nextInt(9)) : e;
   }
 
   private static Moment moment(long time, Random random) {

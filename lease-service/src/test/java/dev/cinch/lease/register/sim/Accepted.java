@@ -62,7 +62,7 @@ final class Accepted {
       highest = highest.below(ballot) ? ballot : highest;
       byWitness.computeIfAbsent(proposal.witness, w -> new ArrayList<>(1)).add(proposal);
     }
-    if (!proposal.value.equals(value) || !proposal.state.name().equals(name.value())) {
+    if (!proposal.value.equals(value) || !proposal.state.name().equals(name)) {
       throw new Broken("two values with " + ballot);
     }
     proposal.nodes |= 1 << node;

@@ -1,4 +1,4 @@
-package dev.cinch.lease.table;
+package dev.cinch.lease.cell;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
  * for listing pages and for forgetting bit by bit. Rows stand in chunks, so that an insertion moves
  * little: four bytes a row where chunks are full, some six as a rule. Not thread-safe.
  */
-public abstract class SortedRows {
+abstract class SortedRows {
   /** Rows in a full chunk. */
-  public static final int CHUNK = 256;
+  static final int CHUNK = 256;
 
   private static final int SMALLEST = 8;
 
@@ -21,7 +21,7 @@ public abstract class SortedRows {
   private static final int OVERHEAD = 16 + 8;
 
   /** Where a sweep has ended that came to the last row. */
-  public static final int DONE = -1;
+  static final int DONE = -1;
 
   private static final byte[] EMPTY = {};
 
@@ -37,31 +37,31 @@ public abstract class SortedRows {
   private int in;
 
   /** The key of a row. */
-  protected abstract byte[] key(byte[] row);
+  abstract byte[] key(byte[] row);
 
   /** Compares a row's key with another one, byte by byte and without a sign. */
-  protected abstract int compare(byte[] row, byte[] key);
+  abstract int compare(byte[] row, byte[] key);
 
-  public final int size() {
+  final int size() {
     return count;
   }
 
   /** What all rows take in the heap, about. */
-  public final long bytes() {
+  final long bytes() {
     return bytes;
   }
 
   /** What a row takes in the heap, about. */
-  public static long bytesOf(byte[] row) {
+  static long bytesOf(byte[] row) {
     return (row.length + 7 & ~7) + OVERHEAD;
   }
 
-  public final byte @Nullable [] get(byte[] key) {
+  final byte @Nullable [] get(byte[] key) {
     return used > 0 && find(key) ? chunks[in][at] : null;
   }
 
   /** Adds a row, or puts it in the place of the one of the same key. */
-  public final void put(byte[] row) {
+  final void put(byte[] row) {
     if (used == 0) {
       insertChunk(0, SMALLEST);
     }
@@ -91,25 +91,8 @@ public abstract class SortedRows {
     count++;
   }
 
-  /** Takes out the row of the same key, if there is one. */
-  public final void remove(byte[] row) {
-    if (used == 0 || !find(key(row))) {
-      return;
-    }
-    byte[][] rows = chunks[in];
-    bytes -= bytesOf(rows[at]);
-    count--;
-    sizes[in]--;
-    System.arraycopy(rows, at + 1, rows, at, sizes[in] - at);
-    rows[sizes[in]] = EMPTY;
-    if (sizes[in] == 0) {
-      removeChunk(in);
-    }
-  }
-
   /** At most so many rows from a key on, or only above it, while they match. */
-  public final List<byte[]> from(
-      byte[] key, boolean inclusive, int limit, Predicate<byte[]> matches) {
+  final List<byte[]> from(byte[] key, boolean inclusive, int limit, Predicate<byte[]> matches) {
     var found = new ArrayList<byte[]>();
     if (used == 0) {
       return found;
@@ -132,7 +115,7 @@ public abstract class SortedRows {
   }
 
   /** All rows. */
-  public final List<byte[]> all() {
+  final List<byte[]> all() {
     return from(EMPTY, true, Integer.MAX_VALUE, row -> true);
   }
 
@@ -144,7 +127,7 @@ public abstract class SortedRows {
    * @param least at how many rows it looks at least, if there are as many from there on
    * @return where the next one goes on; {@link #DONE} after the last row
    */
-  public final int sweep(int place, long least, Predicate<byte[]> mayGo) {
+  final int sweep(int place, long least, Predicate<byte[]> mayGo) {
     int chunk = place < 0 || place >= used ? 0 : place;
     for (long looked = 0; looked < least && chunk < used; ) {
       looked += sizes[chunk];

@@ -1,4 +1,4 @@
-package dev.cinch.lease.memory;
+package dev.cinch.lease.cell;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
@@ -6,12 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.Id;
-import dev.cinch.lease.table.LeaseLayout;
-import dev.cinch.lease.table.LeaseState;
-import dev.cinch.lease.table.SharedLogs;
-import dev.cinch.lease.table.SortedRows;
-import dev.cinch.lease.table.States;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Random;
 import java.util.TreeMap;
@@ -22,8 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Rows in the order of their names, against a sorted map. */
 final class SortedRowsTest {
-  private final SharedLogs logSets = new SharedLogs();
-  private final SortedRows rows = new LeaseRow.ByName();
+  private final SortedRows rows = new Row.ByName();
   private final TreeMap<String, byte[]> model = new TreeMap<>();
 
   @ParameterizedTest
@@ -36,17 +30,13 @@ final class SortedRowsTest {
       if (random.nextInt(3) > 0) {
         put(name);
       }
-      assertSame(model.get(name), rows.get(LeaseRow.key(name)));
-      if (random.nextInt(5) == 0) {
-        rows.remove(pack(name));
-        model.remove(name);
-      }
+      assertSame(model.get(name), rows.get(key(name)));
       if (random.nextInt(1_000) == 0) {
         int kind = random.nextInt(3);
         int least = 1 + random.nextInt(1_000);
         int place = 0;
         do {
-          place = rows.sweep(place, least, row -> goes(LeaseRow.name(row), kind));
+          place = rows.sweep(place, least, row -> goes(name(row), kind));
         } while (place != SortedRows.DONE);
         model.keySet().removeIf(n -> goes(n, kind));
       }
@@ -55,8 +45,8 @@ final class SortedRowsTest {
         boolean inclusive = random.nextBoolean();
         assertEquals(
             model.tailMap(from, inclusive).keySet().stream().limit(400).toList(),
-            rows.from(LeaseRow.key(from), inclusive, 400, row -> true).stream()
-                .map(LeaseRow::name)
+            rows.from(key(from), inclusive, 400, row -> true).stream()
+                .map(SortedRowsTest::name)
                 .toList());
       }
       assertEquals(model.size(), rows.size());
@@ -81,29 +71,25 @@ final class SortedRowsTest {
     }
     assertEquals(
         List.of("b/1", "b/2"),
-        rows.from(LeaseRow.key("b/"), true, 10, row -> LeaseRow.name(row).startsWith("b/")).stream()
-            .map(LeaseRow::name)
+        rows.from(key("b/"), true, 10, row -> name(row).startsWith("b/")).stream()
+            .map(SortedRowsTest::name)
             .toList());
-    assertEquals(List.of(), rows.from(LeaseRow.key("ü"), true, 10, row -> true));
+    assertEquals(List.of(), rows.from(key("ü"), true, 10, row -> true));
   }
 
   @Test
   void ofNoneThereIsNothing() {
-    assertNull(rows.get(LeaseRow.key("a")));
+    assertNull(rows.get(key("a")));
     assertEquals(List.of(), all());
     assertEquals(SortedRows.DONE, rows.sweep(7, 1, row -> true));
-    rows.remove(pack("a"));
     for (int i = 0; i < 2; i++) {
       put("a");
-      assertNotNull(rows.get(LeaseRow.key("a")));
+      assertNotNull(rows.get(key("a")));
       assertEquals(SortedRows.DONE, rows.sweep(0, 1, row -> true));
-      assertNull(rows.get(LeaseRow.key("a")));
+      assertNull(rows.get(key("a")));
       assertEquals(0, rows.size());
       assertEquals(0, rows.bytes());
     }
-    put("a");
-    rows.remove(pack("a"));
-    assertEquals(List.of(), all());
   }
 
   @Test
@@ -136,8 +122,7 @@ final class SortedRowsTest {
       put("n" + i);
     }
     assertEquals(
-        SortedRows.DONE,
-        rows.sweep(0, Long.MAX_VALUE, row -> LeaseRow.name(row).hashCode() % 50 != 0));
+        SortedRows.DONE, rows.sweep(0, Long.MAX_VALUE, row -> name(row).hashCode() % 50 != 0));
     model.keySet().removeIf(n -> n.hashCode() % 50 != 0);
     assertEquals(List.copyOf(model.keySet()), all());
     int place = 0;
@@ -154,13 +139,19 @@ final class SortedRowsTest {
   }
 
   private List<String> all() {
-    return rows.all().stream().map(LeaseRow::name).toList();
+    return rows.all().stream().map(SortedRowsTest::name).toList();
   }
 
-  private byte[] pack(String name) {
-    var lease = new LeaseState(name);
-    States.set(lease, new Id(1, 2), 0, "");
-    return LeaseLayout.pack(lease, logSets);
+  private static byte[] key(String name) {
+    return name.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static String name(byte[] row) {
+    return new String(Row.name(row).toArray(), StandardCharsets.UTF_8);
+  }
+
+  private static byte[] pack(String name) {
+    return Row.of(Bytes.of(name), Ballot.NONE);
   }
 
   private void put(String name) {

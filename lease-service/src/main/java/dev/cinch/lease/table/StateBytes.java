@@ -8,11 +8,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * The bytes of a {@link LeaseLayout}, written or read field by field: so one method tells the order
- * of the fields for both. Each call takes what is to be written, and returns that; when reading it
- * returns what stands there. Not thread-safe.
+ * The bytes of a {@link LeaseStateCodec}, written or read field by field: so one method tells the
+ * order of the fields for both. Each call takes what is to be written, and returns that; when
+ * reading it returns what stands there. Not thread-safe.
  */
-final class RowBytes {
+final class StateBytes {
   private static final VarHandle LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
   private static final int LONGEST_NAME = 255;
@@ -22,13 +22,13 @@ final class RowBytes {
   private int at;
 
   /** To write. */
-  RowBytes() {
+  StateBytes() {
     reading = false;
     bytes = new byte[192];
   }
 
   /** To read from some place on, to the end. */
-  RowBytes(byte[] bytes, int from) {
+  StateBytes(byte[] bytes, int from) {
     reading = true;
     this.bytes = bytes;
     at = from;
@@ -97,11 +97,11 @@ final class RowBytes {
     return read;
   }
 
-  static long zigzag(long value) {
+  private static long zigzag(long value) {
     return value << 1 ^ value >> 63;
   }
 
-  static long unzigzag(long coded) {
+  private static long unzigzag(long coded) {
     return coded >>> 1 ^ -(coded & 1);
   }
 
