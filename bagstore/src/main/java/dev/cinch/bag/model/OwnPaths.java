@@ -41,7 +41,7 @@ public final class OwnPaths {
               + ")?",
           "service/instances/map-" + NUMBER + "(-[0-9]{4}" + SIGNED + ")?",
           "service/(ends|revocations)/" + ID + "@" + NUMBER + "([.][1-9][0-9]?)?",
-          "service/ceilings/" + NUMBER + "(--?[0-9]{1,19}|[+][0-9]{1,19}-[0-9a-f]{64})" + SIGNED,
+          "service/ceilings/" + NUMBER + "([-+]-?[0-9]{1,19}|[+][0-9]{1,19}-[0-9a-f]{64})" + SIGNED,
           "cuts/(gone-" + NUMBER + "-)?" + NUMBER,
           LOG + "/(identity|removed)",
           LOG + "/buckets(/" + TIME + "){3}/(prelock|lock(-[0-9a-f]{64})?|[.]nfs[^/]*)",

@@ -51,14 +51,16 @@ public final class ServiceNames {
 
   /**
    * {@code <instance>-<ceiling>}: the name of a ceiling (rule L3), nanoseconds since the Unix
-   * epoch; below 0 before 1970.
+   * epoch; below 0 before 1970. With {@code +} for {@code -} it is of an instance of several
+   * servers, whose leases nobody resumes (rule L10).
    */
-  public record CeilingName(long instance, long ceiling) {
-    private static final Pattern FORM = Pattern.compile("([0-9]{10})-(-?[0-9]{1,19})");
+  public record CeilingName(long instance, long ceiling, boolean shared) {
+    private static final Pattern FORM = Pattern.compile("([0-9]{10})([-+])(-?[0-9]{1,19})");
 
     /** The ceiling that a name stands for; empty for a name of another kind. */
     public static Optional<CeilingName> parse(String name) {
-      return ServiceNames.parse(FORM, name, m -> new CeilingName(number(m, 1), number(m, 2)));
+      return ServiceNames.parse(
+          FORM, name, m -> new CeilingName(number(m, 1), number(m, 3), m.group(2).equals("+")));
     }
 
     /** Whether a later instance that finds this one needs not find another one of its chain. */
@@ -73,7 +75,7 @@ public final class ServiceNames {
 
     @Override
     public String toString() {
-      return Numbered.name(instance) + "-" + ceiling;
+      return Numbered.name(instance) + (shared ? "+" : "-") + ceiling;
     }
   }
 

@@ -82,8 +82,8 @@ public final class StoreInstances implements InstanceRegistry {
 
   /**
    * For a node of a cell. All nodes are one instance, whose number was taken when the cell was
-   * made: {@link #takeNumber} gives it, if no later instance has taken over. What a node ends is
-   * ended by all of them (rule L11).
+   * made: {@link #takeNumber} gives it, if no later instance has taken over. No later instance
+   * resumes its leases (rule L10).
    *
    * @param number of the cell, from 1
    * @param key the node's own
@@ -123,8 +123,12 @@ public final class StoreInstances implements InstanceRegistry {
     this.where = where;
   }
 
-  /** An earlier instance that had published a ceiling. */
-  private record Earlier(long number, Shard shard) {}
+  /**
+   * An earlier instance that had published a ceiling.
+   *
+   * @param shared it was of several servers
+   */
+  private record Earlier(long number, Shard shard, boolean shared) {}
 
   /**
    * One of an earlier map may have a higher number. It signs nothing, since it sees the later map.
@@ -198,11 +202,11 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public long takeNumber() throws IOException {
-    ends.prepare(); // before what can't be undone: a number stops the instance before
     if (shared) {
       requireCellLatest(look());
       return number;
     }
+    ends.prepare(); // before what can't be undone: a number stops the instance before
     long unusedKey = TrustedKeyFiles.add(store, key); // without it nothing of what follows counts
     long end = keyEnd();
     if (end <= store.now()) {
@@ -290,7 +294,7 @@ public final class StoreInstances implements InstanceRegistry {
       if (of.map().equals(shard.map()) && of.index() != shard.index()) {
         continue; // it has other names
       }
-      found.add(new Earlier(ceiling.instance(), of));
+      found.add(new Earlier(ceiling.instance(), of, ceiling.shared()));
       highest = OptionalLong.of(Math.max(ceiling.ceiling(), highest.orElse(Long.MIN_VALUE)));
     }
     earlier = List.copyOf(found);
@@ -302,6 +306,8 @@ public final class StoreInstances implements InstanceRegistry {
     return earlier.stream()
         .filter(e -> e.shard().has(name))
         .sorted(ORDER.reversed())
+        .limit(1)
+        .filter(e -> !e.shared()) // its servers end no leases, and may have granted the name on
         .mapToLong(Earlier::number)
         .findFirst();
   }
@@ -328,7 +334,8 @@ public final class StoreInstances implements InstanceRegistry {
 
   @Override
   public boolean publishCeiling(long ceiling) throws IOException {
-    StoreCeilings.Published published = ceilings.publish(new CeilingName(number, ceiling), key);
+    StoreCeilings.Published published =
+        ceilings.publish(new CeilingName(number, ceiling, shared), key);
     // Only now look for a later instance: one that took its number before this look will find the
     // ceiling, and fence it. Those of a later map begin when that is there.
     if (!isLatest()) {

@@ -130,7 +130,6 @@ final class CellInstancesTest {
     StoreInstances later = new StoreInstances(store(), KEY);
     assertEquals(2, later.takeNumber());
     assertEquals(OptionalLong.of(500), later.highestEarlierCeiling());
-    assertEquals(OptionalLong.of(1), later.lastEarlierInstance(new LeaseName("any")));
   }
 
   @Test
@@ -204,6 +203,24 @@ final class CellInstancesTest {
         });
     assertTrue(node.publishCeiling(100));
     assertEquals(100, LongStream.of(ceilings(number)).max().orElseThrow());
+  }
+
+  /**
+   * Servers of one number end no leases, so that none of them tells whose a lease is (rule L11).
+   */
+  @Test
+  void l10_nobodyResumesLeasesOfSeveralServers() throws IOException {
+    var name = new LeaseName("x");
+    assertTrue(node(makeCell()).publishCeiling(5));
+    StoreInstances later = new StoreInstances(store(), KEY);
+    assertEquals(2, later.takeNumber());
+    assertEquals(OptionalLong.of(5), later.highestEarlierCeiling());
+    assertEquals(OptionalLong.empty(), later.lastEarlierInstance(name));
+    assertTrue(later.publishCeiling(4)); // which covers none of the cell's
+    StoreInstances last = new StoreInstances(store(), KEY);
+    assertEquals(3, last.takeNumber());
+    assertEquals(OptionalLong.of(5), last.highestEarlierCeiling());
+    assertEquals(OptionalLong.of(2), last.lastEarlierInstance(name));
   }
 
   /** As a serving node does, but for the table, which nodes share. */

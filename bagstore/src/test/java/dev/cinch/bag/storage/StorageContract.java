@@ -336,7 +336,7 @@ abstract class StorageContract {
     long changed = entered.changedAt();
     assertTrue(changed >= before);
     assertTrue(store.now() >= changed);
-    Name ceiling = layout.ceilings().resolve(new CeilingName(1, 5).toString());
+    Name ceiling = layout.ceilings().resolve(new CeilingName(1, 5, false).toString());
     long earlier = store.now();
     assertTrue(store.publish(ceiling, new byte[0]));
     assertTrue(store.changedAt(ceiling) >= earlier);

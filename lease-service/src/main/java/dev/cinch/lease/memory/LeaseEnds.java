@@ -61,12 +61,14 @@ final class LeaseEnds {
       if (w.instance() >= number || w.instance() < lastEarlier.orElse(Long.MAX_VALUE)) {
         // One in between may have granted the name, and would have known nothing of this lease.
         throw Refusals.notHeld(
-            "%s is a lease of instance %d, and instance %d resumes only those of %s; acquire anew"
+            "%s is a lease of instance %d, and instance %d resumes %s; acquire anew"
                 .formatted(
                     w.name(),
                     w.instance(),
                     number,
-                    lastEarlier.isEmpty() ? "none" : "instance " + lastEarlier.getAsLong()));
+                    lastEarlier.isEmpty()
+                        ? "none of an earlier one"
+                        : "only those of instance " + lastEarlier.getAsLong()));
       }
       ends.add(new InstanceRegistry.End(w.correlation(), w.instance()));
     }

@@ -248,8 +248,9 @@ final class Operations {
     guard.requireShard(List.of(request.name()));
     Reading at = store.read();
     Revocation revocation = table.revocable(request, inTime.moment(at));
-    // First, so that no later instance takes up what is told to be revoked.
-    store.end(List.of(new Tenure(request.name().value(), revocation.correlation())));
+    if (table.isResumable()) { // first, so that no later instance takes up what is revoked
+      store.end(List.of(new Tenure(request.name().value(), revocation.correlation())));
+    }
     Revocation kept = guard.ends().keep(revocation);
     var revoked = new Outcome.Revoked(kept, table.revoked(kept, at.now()));
     log.info(

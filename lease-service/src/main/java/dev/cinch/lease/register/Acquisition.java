@@ -7,19 +7,16 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LeaseBackend.Setting;
-import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.Moment;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 
 /**
  * Grants one of a request's leases, or finds it granted (rule L17). For one thread, but for what
@@ -33,7 +30,6 @@ final class Acquisition implements LeaseChanges.Transition {
   private final Setting setting;
   private final LeaseRules rules;
   private final LeaseChanges.Forgotten forgotten;
-  private final Set<Tenure> ended;
   private final Operation.Acquire request;
   private final long ceiling;
 
@@ -42,21 +38,18 @@ final class Acquisition implements LeaseChanges.Transition {
 
   /**
    * @param forgotten what may have been where the register has forgotten
-   * @param ended what no later instance will resume, also where its state does not say so
    * @param ceiling the end of a lease at the latest (rule L3)
    */
   Acquisition(
       Setting setting,
       LeaseRules rules,
       LeaseChanges.Forgotten forgotten,
-      Set<Tenure> ended,
       Operation.Acquire request,
       LeaseName name,
       long ceiling) {
     this.setting = setting;
     this.rules = rules;
     this.forgotten = forgotten;
-    this.ended = ended;
     this.request = request;
     this.name = name;
     this.ceiling = ceiling;
@@ -93,14 +86,10 @@ final class Acquisition implements LeaseChanges.Transition {
     }
     LeaseState next = lease;
     if (lease.isKnown() && forgotten.hides(lease, found, time) && !lease.excludes(at)) {
-      boolean isUnended = lease.isUnended() && !ended.contains(lease.tenure());
-      requireEnded(isUnended ? List.of(lease.tenure()) : List.of());
       unknown = rules.inheritance(lease, time).orForgotten(unknown);
       next = LeaseState.unknown(lease.name());
     }
-    List<LeaseState> granted = rules.acquire(request, List.of(next), unknown, at, ceiling);
-    requireEnded(LeaseRules.unended(List.of(next)));
-    return granted.get(0);
+    return rules.acquire(request, List.of(next), unknown, at, ceiling).get(0);
   }
 
   /**
@@ -147,20 +136,5 @@ final class Acquisition implements LeaseChanges.Transition {
   /** Prolongs by so many milliseconds, and changes nothing else. */
   static Operation.Renew renewal(Id id, long durationMs) {
     return new Operation.Renew(id, durationMs, LogSet.NONE, LeaseReport.NOTHING);
-  }
-
-  private static void requireEnded(List<Tenure> unended) throws Unended {
-    if (!unended.isEmpty()) {
-      throw new Unended();
-    }
-  }
-
-  /** A lease has to be ended before its name is granted on. */
-  static final class Unended extends LeaseRefusedException {
-    private static final long serialVersionUID = 1;
-
-    Unended() {
-      super(Reason.NOT_YET, "leases to be ended first", 1);
-    }
   }
 }

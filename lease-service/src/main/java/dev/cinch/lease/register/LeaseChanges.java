@@ -220,28 +220,6 @@ final class LeaseChanges {
                         .formatted(lease.name(), length, register.longestValue())));
   }
 
-  /** All leases in the way of a request that have to be ended first. */
-  List<Tenure> unended(List<LeaseName> names, Moment now) throws LeaseRefusedException {
-    var tenures = new ArrayList<Tenure>();
-    for (LeaseName name : names) {
-      var unused =
-          changeFound(
-                  name,
-                  now,
-                  (lease, at, found) -> {
-                    if (lease.isKnown() && lease.isUnended() && !lease.excludes(at)) {
-                      tenures.add(lease.tenure());
-                    }
-                    return Optional.empty();
-                  })
-              .await();
-    }
-    if (tenures.isEmpty()) {
-      throw notYet("another request has the leases that were in the way; ask again", RETRY_AFTER);
-    }
-    return tenures.stream().distinct().toList();
-  }
-
   /**
    * What the next lease of a name inherits whose last value may be forgotten (rule L4): a fence up
    * to where a lease can reach that was granted before. Immutable.

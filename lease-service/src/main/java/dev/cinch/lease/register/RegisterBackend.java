@@ -17,8 +17,6 @@ import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.register.LeaseChanges.Forgotten;
 import dev.cinch.lease.table.LeaseBackend;
-import dev.cinch.lease.table.LeaseBackend.Tenure;
-import dev.cinch.lease.table.LeaseBackend.UnendedException;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.Moment;
@@ -28,7 +26,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -49,11 +46,6 @@ import org.slf4j.LoggerFactory;
 public final class RegisterBackend implements LeaseBackend {
   private static final Logger log = LoggerFactory.getLogger(RegisterBackend.class);
 
-  private static final int MOST_ENDED = 4_096;
-
-  /** Of a change that no time is taken of. */
-  private static final Moment TIMELESS = new Moment(Long.MIN_VALUE, Moment.UNKNOWN);
-
   private final StateRegister register;
   private final Setting setting;
   private final Forgotten forgotten;
@@ -61,9 +53,6 @@ public final class RegisterBackend implements LeaseBackend {
   private final GrantsHere grants;
   private final Changes told;
   private final LeaseChanges changes;
-
-  /** What was ended, and may not be written so, since a later lease may be forgotten. */
-  private final Set<Tenure> ended = ConcurrentHashMap.newKeySet();
 
   private final LeaseChanges.Revoking revoking;
 
@@ -124,9 +113,15 @@ public final class RegisterBackend implements LeaseBackend {
     return false;
   }
 
+  /** Its ceilings say in the store that there are several of its number. */
+  @Override
+  public boolean isResumable() {
+    return false;
+  }
+
   @Override
   public List<Witness> acquire(Operation.Acquire request, Moment now, long ceiling)
-      throws LeaseRefusedException, UnendedException {
+      throws LeaseRefusedException {
     Id id = request.id();
     requireWanted(id);
     List<LeaseName> names = request.names().stream().sorted().toList();
@@ -140,15 +135,12 @@ public final class RegisterBackend implements LeaseBackend {
     grants.begin(id, names, !request.tentative(), now.time());
     try {
       for (LeaseName name : names) {
-        var acquisition = new Acquisition(setting, rules, forgotten, ended, request, name, ceiling);
+        var acquisition = new Acquisition(setting, rules, forgotten, request, name, ceiling);
         states.add(LeaseChanges.single(changes.changeFound(name, now, acquisition)));
         acquired.add(acquisition);
       }
       requireWanted(id);
       return keep(id, names, !request.tentative(), states);
-    } catch (Acquisition.Unended e) {
-      undo(id, acquired, before, now);
-      throw new UnendedException(changes.unended(names, now));
     } catch (LeaseRefusedException e) {
       if (e.reason() != Reason.NOT_YET) { // then it is asked again, and goes on
         undo(id, acquired, before, now);
@@ -184,24 +176,6 @@ public final class RegisterBackend implements LeaseBackend {
   /** A hint that nobody needs: what is refused was not published for. */
   @Override
   public void requireFree(Operation.Acquire request, Moment now) {}
-
-  @Override
-  public void ended(List<Tenure> tenures) throws LeaseRefusedException {
-    var pending = new ArrayList<LeaseChanges.Change>();
-    for (Tenure tenure : tenures) {
-      pending.add(
-          changes.change(
-              new LeaseName(tenure.name()),
-              TIMELESS,
-              (lease, at, found) -> LeaseRules.ended(lease, tenure)));
-    }
-    if (LeaseChanges.all(pending).size() < tenures.size()) {
-      if (ended.size() > MOST_ENDED) {
-        ended.clear(); // and ended once more, which is no error
-      }
-      ended.addAll(tenures);
-    }
-  }
 
   @Override
   public List<Witness> renew(Operation.Renew renew, Moment now, long ceiling)

@@ -90,7 +90,7 @@ public interface InstanceRegistry {
   /**
    * Number of the last earlier instance that had published a ceiling when {@link
    * #highestEarlierCeiling} listed them, after which this is called, and whose shard had a name;
-   * empty if none had.
+   * empty if none had, or if that one was of several servers, whose leases nobody resumes.
    */
   OptionalLong lastEarlierInstance(LeaseName name);
 

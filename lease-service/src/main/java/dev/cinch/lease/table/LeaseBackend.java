@@ -73,8 +73,16 @@ public interface LeaseBackend {
    */
   void requireFree(Operation.Acquire request, Moment now) throws LeaseRefusedException;
 
+  /**
+   * Whether a later instance may resume its leases (rule L10). If so, ends in the store say whose
+   * they are (rule L11).
+   */
+  default boolean isResumable() {
+    return true;
+  }
+
   /** Takes note that no other instance will ever resume these (rule L11). */
-  void ended(List<Tenure> tenures) throws LeaseRefusedException;
+  default void ended(List<Tenure> tenures) throws LeaseRefusedException {}
 
   /** Prolongs the leases of a grant; tentative ones stay so. */
   List<Witness> renew(Operation.Renew renew, Moment now, long ceiling) throws LeaseRefusedException;
@@ -123,7 +131,7 @@ public interface LeaseBackend {
   Revocation revocable(Operation.Revoke request, Moment now) throws LeaseRefusedException;
 
   /**
-   * Prolongs a lease no more, whose end is this instance's by now.
+   * Prolongs a lease no more, which no later instance resumes.
    *
    * @return its expiry; the present time if it is over
    */

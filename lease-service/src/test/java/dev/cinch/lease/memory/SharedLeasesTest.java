@@ -197,7 +197,7 @@ final class SharedLeasesTest {
   }
 
   @Test
-  void l11_leasesOfOneHolderThatExpiredTogetherAreFollowedAtOnce() throws Exception {
+  void l17_leasesOfOneHolderThatExpiredTogetherAreFollowedAtOnce() throws Exception {
     String[] names = {"a", "b", "c", "d", "e", "f", "g", "h"};
     Grant lost = one.acquire(names);
     time.advanceMs(LEASE_MS);
@@ -206,7 +206,7 @@ final class SharedLeasesTest {
       assertEquals(Ending.BROKEN, signed.witness().previousEnding());
       assertEquals(lost.expiry(), signed.witness().fence().upTo());
     }
-    assertEquals(names.length, store.ends.size());
+    assertEquals(0, store.ends.size()); // no later instance resumes them
   }
 
   @Test
