@@ -148,7 +148,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
       printer.line(
           "export CINCH_GRANT=" + quoted(made.path()) + " CINCH_SERVER=" + quoted(made.servers()));
     } else {
-      printer.print(LeaseDocuments.grant(grant));
+      printer.print(LeaseDocuments.json(grant));
     }
   }
 

@@ -94,7 +94,7 @@ public final class LeaseCommand {
       Id id = held.grant.id(io);
       // Appends that share the grant may have resumed it at an instance that answers (rule L12).
       List<Long> instances = held.grant.shared(io).isEmpty() ? List.of() : client.instances();
-      printer.print(LeaseDocuments.grant(renewed(client, id, instances)));
+      printer.print(LeaseDocuments.json(renewed(client, id, instances)));
     }
 
     private Grant renewed(LeaseClient client, Id id, List<Long> instances) throws Exception {

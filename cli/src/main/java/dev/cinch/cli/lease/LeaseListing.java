@@ -47,7 +47,7 @@ abstract class LeaseListing extends LeaseRequest {
   final void print(List<LeaseDetail> leases, long now, Printer printer) throws Exception {
     if (json.json) {
       for (LeaseDetail each : leases) {
-        printer.print(LeaseDocuments.detail(each));
+        printer.print(LeaseDocuments.json(each));
       }
       return;
     }

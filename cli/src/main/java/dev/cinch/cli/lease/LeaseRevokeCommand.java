@@ -64,7 +64,7 @@ final class LeaseRevokeCommand extends LeaseRequest {
     }
     Outcome.Revoked revoked = client.service().revoke(request);
     if (json.json) {
-      printer.print(LeaseDocuments.revoked(revoked));
+      printer.print(LeaseDocuments.json(revoked));
       return;
     }
     long left = revoked.expiry() - client.now();

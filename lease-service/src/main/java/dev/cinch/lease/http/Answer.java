@@ -55,7 +55,12 @@ record Answer(int status, ObjectNode body, Map<String, String> headers) {
   static Answer error(int status, String error, String message, long retryAfterMs) {
     // A client's text is repeated here; of half a surrogate pair the writer of JSON would throw.
     String line = OneLine.of(message, MAX_MESSAGE);
-    return new Answer(status, LeaseDocuments.error(error, line, retryAfterMs), Map.of());
+    return new Answer(status, failure(error, line, retryAfterMs), Map.of());
+  }
+
+  private static ObjectNode failure(String error, String line, long retryAfterMs) {
+    return Fields.write(
+        LeaseDocuments::failure, new LeaseDocuments.Failure(error, line, retryAfterMs));
   }
 
   /** Of a path that has other methods, which {@code Allow} names. */

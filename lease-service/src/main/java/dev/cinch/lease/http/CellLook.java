@@ -59,7 +59,8 @@ public final class CellLook {
       }
       return Optional.of(node.document());
     }
-    WireReader.Failure failure = WireReader.failure(JsonFields.parse(reply.body()));
+    LeaseDocuments.Failure failure =
+        Fields.read(LeaseDocuments::failure, JsonFields.parse(reply.body()));
     if (failure.error().equals(Answer.NO_SUCH_PATH)) {
       return Optional.empty();
     }

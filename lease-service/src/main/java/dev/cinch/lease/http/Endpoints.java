@@ -89,7 +89,7 @@ final class Endpoints {
     /** The value that it says. */
     <T> T value(Reader<T> reader) throws LeaseUnavailableException {
       if (answer.status() != 200) {
-        WireReader.Failure failure = error();
+        LeaseDocuments.Failure failure = error();
         throw new LeaseUnavailableException(
             inWords(failure.message()), failure.refusal().orElse(null));
       }
@@ -100,9 +100,9 @@ final class Endpoints {
       }
     }
 
-    WireReader.Failure error() throws LeaseUnavailableException {
+    LeaseDocuments.Failure error() throws LeaseUnavailableException {
       try {
-        return WireReader.failure(JsonFields.parse(answer.body()));
+        return Fields.read(LeaseDocuments::failure, JsonFields.parse(answer.body()));
       } catch (WireException e) {
         throw another("status " + answer.status() + " without an error of the API");
       }
@@ -110,7 +110,7 @@ final class Endpoints {
 
     /** The refusal that an error stands for; throws if it stands for none. */
     LeaseRefusedException refusal() throws LeaseUnavailableException {
-      WireReader.Failure failure = error();
+      LeaseDocuments.Failure failure = error();
       Optional<LeaseRefusedException> refusal = failure.refusal();
       if (refusal.isPresent()) {
         return refusal.get();

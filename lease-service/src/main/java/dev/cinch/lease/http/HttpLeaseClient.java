@@ -224,7 +224,7 @@ public final class HttpLeaseClient implements LeaseService {
 
   @Override
   public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
-    return get(path(name), sent -> shown(sent, WireReader::info));
+    return get(path(name), sent -> shown(sent, in -> Fields.read(LeaseDocuments::info, in)));
   }
 
   /**
@@ -235,7 +235,10 @@ public final class HttpLeaseClient implements LeaseService {
     Optional<LeaseDetail> told =
         get(
             path(name) + "?detail=true",
-            sent -> isOlder(sent) ? Optional.empty() : shown(sent, WireReader::detail));
+            sent ->
+                isOlder(sent)
+                    ? Optional.empty()
+                    : shown(sent, in -> Fields.readSome(LeaseDocuments::detail, in)));
     return told.isPresent() ? told : show(name).map(LeaseDetail::of);
   }
 
@@ -264,7 +267,7 @@ public final class HttpLeaseClient implements LeaseService {
             sent ->
                 isOlder(sent)
                     ? Optional.empty()
-                    : Optional.of(sent.value(in -> WireReader.infos(in, WireReader::detail))));
+                    : Optional.of(sent.value(in -> Fields.readSome(LeaseDocuments::details, in))));
     return told.isPresent()
         ? told.get()
         : list(prefix, after, limit).stream().map(LeaseDetail::of).toList();
@@ -282,27 +285,28 @@ public final class HttpLeaseClient implements LeaseService {
   public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit)
       throws LeaseUnavailableException {
     String path = path(prefix, after, limit);
-    return get(path, sent -> sent.value(in -> WireReader.infos(in, WireReader::info)));
+    return get(path, sent -> sent.value(in -> Fields.read(LeaseDocuments::infos, in)));
   }
 
   @Override
   public long now() throws LeaseUnavailableException {
-    return get("/v1/time", sent -> sent.value(WireReader::now));
+    return get("/v1/time", sent -> sent.value(in -> Fields.read(LeaseDocuments::now, in)));
   }
 
   @Override
   public ShardServers shards() throws LeaseUnavailableException {
-    return get("/v1/shards", sent -> sent.value(WireReader::shards));
+    return get("/v1/shards", sent -> sent.value(in -> Fields.readSome(LeaseDocuments::shards, in)));
   }
 
   /** What the service says about itself. */
   public ServiceInfo info() throws LeaseUnavailableException {
-    return get("/v1/service", sent -> sent.value(WireReader::service));
+    return get(
+        "/v1/service", sent -> sent.value(in -> Fields.readSome(LeaseDocuments::service, in)));
   }
 
   /** Whether it is there, and which instance it is; without why it does not grant. */
   public Health health() throws LeaseUnavailableException {
-    return get("/healthz", sent -> sent.value(WireReader::health));
+    return get("/healthz", sent -> sent.value(in -> Fields.readSome(LeaseDocuments::health, in)));
   }
 
   /** Why it grants no leases at the moment; empty if it does. */
@@ -313,7 +317,7 @@ public final class HttpLeaseClient implements LeaseService {
           if (sent.answer().status() != 200) {
             return Optional.of(sent.refusal());
           }
-          boolean unused = sent.value(WireReader::ready);
+          boolean unused = sent.value(in -> Fields.readSome(LeaseDocuments::ready, in));
           return Optional.empty();
         });
   }

@@ -33,7 +33,7 @@ public record LeaseEvent(Kind kind, Optional<LeaseInfo> lease) {
   /** As one object: {@code event}, and {@code lease} as a listing has it. */
   public ObjectNode json() {
     ObjectNode out = LeaseDocuments.object().put("event", kind.word());
-    lease.ifPresent(l -> out.set("lease", LeaseDocuments.info(l)));
+    lease.ifPresent(l -> out.set("lease", LeaseDocuments.json(l)));
     return out;
   }
 }

@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -70,8 +69,8 @@ final class LeaseQueries {
     long now = detailed || found.get().state().isHeld() ? service.now() : 0;
     return tagged(
         detailed
-            ? LeaseDocuments.detail(detail(found.get(), view.waiting(), now, SHOWN_WAITERS))
-            : LeaseDocuments.info(found.get()),
+            ? LeaseDocuments.json(detail(found.get(), view.waiting(), now, SHOWN_WAITERS))
+            : LeaseDocuments.json(found.get()),
         List.of(found.get()),
         now,
         view);
@@ -129,7 +128,7 @@ final class LeaseQueries {
     noOthers(given);
     int most = limit == null ? DEFAULT_LIMIT : limit(limit, MAX_LIMIT);
     Optional<LeaseName> above =
-        after == null || after.isEmpty() ? Optional.empty() : Optional.of(WireReader.name(after));
+        after == null || after.isEmpty() ? Optional.empty() : Optional.of(Fields.name(after));
     String beginning = prefix == null ? "" : prefix;
     Optional<Answer> refusal = Routes.mayObserve(caller, beginning);
     if (refusal.isPresent()) {
@@ -141,11 +140,13 @@ final class LeaseQueries {
     List<LeaseInfo> found = service.list(beginning, above, most);
     boolean anyHeld = found.stream().anyMatch(info -> info.state().isHeld());
     long now = detailed || anyHeld ? service.now() : 0;
-    Function<LeaseInfo, ObjectNode> entry =
+    ObjectNode body =
         detailed
-            ? i -> LeaseDocuments.detail(detail(i, view.waiting(), now, LISTED_WAITERS))
-            : LeaseDocuments::info;
-    return tagged(LeaseDocuments.infos(found, entry), found, now, view);
+            ? Fields.write(
+                LeaseDocuments::details,
+                found.stream().map(i -> detail(i, view.waiting(), now, LISTED_WAITERS)).toList())
+            : Fields.write(LeaseDocuments::infos, found);
+    return tagged(body, found, now, view);
   }
 
   static void noOthers(Map<String, String> given) throws WireException {

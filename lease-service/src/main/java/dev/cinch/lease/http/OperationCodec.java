@@ -1,9 +1,19 @@
 package dev.cinch.lease.http;
 
+import static dev.cinch.lease.http.Fields.FLAG;
+import static dev.cinch.lease.http.Fields.ID;
+import static dev.cinch.lease.http.Fields.INTEGER;
+import static dev.cinch.lease.http.Fields.LOGS;
+import static dev.cinch.lease.http.Fields.NAME;
+import static dev.cinch.lease.http.Fields.NAMES;
+import static dev.cinch.lease.http.Fields.TEXT;
+import static dev.cinch.lease.http.Fields.TIME;
+import static dev.cinch.lease.http.Fields.WITNESSES;
+import static dev.cinch.lease.http.Fields.an;
+import static dev.cinch.lease.http.Fields.list;
+
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.cinch.lease.Grant;
-import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
@@ -11,13 +21,9 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
-import dev.cinch.lease.Revocation;
-import dev.cinch.lease.SignedWitness;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
-import java.util.OptionalLong;
 
 /** Operations, and what became of them, as bodies: alone or in batches. */
 final class OperationCodec {
@@ -65,21 +71,16 @@ final class OperationCodec {
     try {
       operation =
           switch (verb) {
-            case "acquire" -> acquire(in, alone && in.has("waitMs") ? in.integer("waitMs") : 0);
-            case "renew" ->
-                new Operation.Renew(
-                    in.id("id"),
-                    in.integer("durationMs"),
-                    in.has("addLogs") ? WireReader.logs(in, "addLogs") : LogSet.NONE,
-                    report(in));
-            case "resume" -> resume(in);
-            case "upgrade" -> new Operation.Upgrade(in.id("id"), in.integer("durationMs"));
-            case "release" -> new Operation.Release(in.id("id"), report(in));
+            case "acquire" -> Fields.<Operation.Acquire>readSome(f -> acquire(f, alone), in);
+            case "renew" -> Fields.readSome(OperationCodec::renew, in);
+            case "resume" -> Fields.readSome(OperationCodec::resume, in);
+            case "upgrade" -> Fields.readSome(OperationCodec::upgrade, in);
+            case "release" -> Fields.readSome(OperationCodec::release, in);
             default -> {
               if (!alone || !verb.equals("revoke")) {
                 throw new WireException("no operation: \"" + OneLine.of(verb, 40) + "\"");
               }
-              yield revoke(in);
+              yield Fields.readSome(OperationCodec::revoke, in);
             }
           };
     } catch (IllegalArgumentException e) { // well-formed, and no request may have it
@@ -90,119 +91,91 @@ final class OperationCodec {
     return operation;
   }
 
-  private static Operation acquire(JsonFields in, long waitMs) throws WireException {
-    var names = new ArrayList<LeaseName>();
-    for (String name : in.texts("names")) {
-      names.add(WireReader.name(name));
-    }
-    return new Operation.Acquire(
-        in.id("id"),
-        names,
-        in.text("holder"),
-        in.integer("durationMs"),
-        in.has("logs") ? WireReader.logs(in, "logs") : LogSet.ALL,
-        in.has("tentative") && in.flag("tentative"),
-        waitMs);
-  }
-
-  private static Operation resume(JsonFields in) throws WireException {
-    return new Operation.Resume(in.id("id"), WireReader.witnesses(in), in.integer("durationMs"));
-  }
-
-  private static Operation revoke(JsonFields in) throws WireException {
-    return new Operation.Revoke(
-        WireReader.name(in.text("name")),
-        in.text("reason"),
-        in.has("correlation") ? Optional.of(in.id("correlation")) : Optional.empty());
-  }
-
-  private static LeaseReport report(JsonFields body) throws WireException {
-    if (!body.has("report")) {
-      return LeaseReport.NOTHING;
-    }
-    JsonFields in = body.object("report");
-    OptionalLong watermark =
-        in.has("watermark") ? OptionalLong.of(in.time("watermark")) : OptionalLong.empty();
-    boolean fenced = in.has("fenced") && in.flag("fenced");
-    List<LeaseReport.Metadata> metadata =
-        in.has("metadata") ? WireReader.metadata(in, "metadata") : List.of();
-    OptionalLong instance =
-        in.has("instance") ? OptionalLong.of(in.integer("instance")) : OptionalLong.empty();
-    in.noOthers();
-    return new LeaseReport(watermark, fenced, metadata, instance);
-  }
-
   static ObjectNode write(Operation operation) {
-    ObjectNode out = LeaseDocuments.object();
-    if (operation instanceof Operation.Secret secret) {
-      out.put("id", secret.id().toString());
-    }
-    if (operation instanceof Operation.Acquire acquire) {
-      ArrayNode names = out.putArray("names");
-      acquire.names().forEach(n -> names.add(n.value()));
-      out.put("holder", acquire.holder()).put("durationMs", acquire.durationMs());
-      out.set("logs", LeaseDocuments.logs(acquire.logs()));
-      out.put("tentative", acquire.tentative());
-      return acquire.waitMs() > 0 ? out.put("waitMs", acquire.waitMs()) : out;
-    } else if (operation instanceof Operation.Renew renew) {
-      out.put("durationMs", renew.durationMs());
-      out.set("addLogs", LeaseDocuments.logs(renew.addLogs()));
-      out.set("report", report(renew.report()));
-    } else if (operation instanceof Operation.Resume resume) {
-      witnesses(out, resume.witnesses());
-      out.put("durationMs", resume.durationMs());
-    } else if (operation instanceof Operation.Upgrade upgrade) {
-      out.put("durationMs", upgrade.durationMs());
-    } else if (operation instanceof Operation.Release release) {
-      out.set("report", report(release.report()));
-    } else if (operation instanceof Operation.Revoke revoke) {
-      out.put("name", revoke.name().value()).put("reason", revoke.reason());
-      revoke.correlation().ifPresent(c -> out.put("correlation", c.toString()));
-    }
-    return out;
+    return write(operation, true);
   }
 
-  private static ObjectNode report(LeaseReport report) {
-    ObjectNode out = LeaseDocuments.object();
-    report.watermark().ifPresent(w -> LeaseDocuments.time(out, "watermark", w));
-    out.put("fenced", report.fenced());
-    out.set("metadata", LeaseDocuments.metadata(report.metadata()));
-    report.instance().ifPresent(i -> out.put("instance", i));
-    return out;
+  private static ObjectNode write(Operation operation, boolean alone) {
+    if (operation instanceof Operation.Acquire acquire) {
+      return Fields.write(f -> acquire(f, alone), acquire);
+    } else if (operation instanceof Operation.Renew renew) {
+      return Fields.write(OperationCodec::renew, renew);
+    } else if (operation instanceof Operation.Resume resume) {
+      return Fields.write(OperationCodec::resume, resume);
+    } else if (operation instanceof Operation.Upgrade upgrade) {
+      return Fields.write(OperationCodec::upgrade, upgrade);
+    } else if (operation instanceof Operation.Release release) {
+      return Fields.write(OperationCodec::release, release);
+    }
+    return Fields.write(OperationCodec::revoke, (Operation.Revoke) operation);
+  }
+
+  /** In a batch nothing waits. */
+  private static Operation.Acquire acquire(Fields<Operation.Acquire> f, boolean alone)
+      throws WireException {
+    return new Operation.Acquire(
+        f.get("id", Operation.Acquire::id, ID),
+        f.get("names", Operation.Acquire::names, NAMES),
+        f.get("holder", Operation.Acquire::holder, TEXT),
+        f.get("durationMs", Operation.Acquire::durationMs, INTEGER),
+        f.get("logs", Operation.Acquire::logs, LOGS, LogSet.ALL),
+        f.get("tentative", Operation.Acquire::tentative, FLAG, false),
+        alone ? f.get("waitMs", Operation.Acquire::waitMs, INTEGER, 0L) : 0);
+  }
+
+  private static Operation.Renew renew(Fields<Operation.Renew> f) throws WireException {
+    return new Operation.Renew(
+        f.get("id", Operation.Renew::id, ID),
+        f.get("durationMs", Operation.Renew::durationMs, INTEGER),
+        f.get("addLogs", Operation.Renew::addLogs, LOGS, LogSet.NONE),
+        f.get("report", Operation.Renew::report, an(OperationCodec::report), LeaseReport.NOTHING));
+  }
+
+  private static Operation.Resume resume(Fields<Operation.Resume> f) throws WireException {
+    return new Operation.Resume(
+        f.get("id", Operation.Resume::id, ID),
+        f.get("witnesses", Operation.Resume::witnesses, WITNESSES),
+        f.get("durationMs", Operation.Resume::durationMs, INTEGER));
+  }
+
+  private static Operation.Upgrade upgrade(Fields<Operation.Upgrade> f) throws WireException {
+    return new Operation.Upgrade(
+        f.get("id", Operation.Upgrade::id, ID),
+        f.get("durationMs", Operation.Upgrade::durationMs, INTEGER));
+  }
+
+  private static Operation.Release release(Fields<Operation.Release> f) throws WireException {
+    return new Operation.Release(
+        f.get("id", Operation.Release::id, ID),
+        f.get(
+            "report", Operation.Release::report, an(OperationCodec::report), LeaseReport.NOTHING));
+  }
+
+  private static Operation.Revoke revoke(Fields<Operation.Revoke> f) throws WireException {
+    return new Operation.Revoke(
+        f.get("name", Operation.Revoke::name, NAME),
+        f.get("reason", Operation.Revoke::reason, TEXT),
+        f.find("correlation", Operation.Revoke::correlation, ID));
+  }
+
+  private static LeaseReport report(Fields<LeaseReport> f) throws WireException {
+    return new LeaseReport(
+        f.findLong("watermark", LeaseReport::watermark, TIME),
+        f.get("fenced", LeaseReport::fenced, FLAG, false),
+        f.get("metadata", LeaseReport::metadata, list(LeaseDocuments::metadata), List.of()),
+        f.findLong("instance", LeaseReport::instance, INTEGER));
   }
 
   /** What the only operation of a request came to, where it was not refused. */
   static Outcome readOutcome(Operation of, JsonFields in) throws WireException {
-    Outcome outcome;
     if (of instanceof Operation.Release) {
-      outcome = Outcome.RELEASED;
-    } else if (of instanceof Operation.Revoke) {
-      var revocation =
-          new Revocation(
-              WireReader.name(in.text("name")),
-              in.text("holder"),
-              in.id("correlation"),
-              in.integer("instance"),
-              in.time("revokedAt"),
-              in.text("reason"));
-      outcome = new Outcome.Revoked(revocation, in.time("expiry"));
-    } else {
-      outcome = new Outcome.Granted(WireReader.grant(in));
+      in.noOthers();
+      return Outcome.RELEASED;
     }
-    in.noOthers();
-    return outcome;
-  }
-
-  /** A grant: its witnesses are their signed bytes alone. */
-  static ObjectNode grant(Grant grant) {
-    ObjectNode out = LeaseDocuments.object().put("id", grant.id().toString());
-    witnesses(out, grant.witnesses());
-    return out;
-  }
-
-  private static void witnesses(ObjectNode out, List<SignedWitness> all) {
-    ArrayNode witnesses = out.putArray("witnesses");
-    all.forEach(w -> witnesses.add(LeaseDocuments.base64(w.bytes())));
+    if (of instanceof Operation.Revoke) {
+      return Fields.read(LeaseDocuments::revoked, in);
+    }
+    return new Outcome.Granted(Fields.read(LeaseDocuments::grant, in));
   }
 
   /** The answer to a request for one operation. */
@@ -210,9 +183,9 @@ final class OperationCodec {
     if (outcome instanceof Outcome.Refused refused) {
       return Answer.refusal(refused.refusal());
     } else if (outcome instanceof Outcome.Granted granted) {
-      return Answer.ok(grant(granted.grant()));
+      return Answer.ok(Fields.write(LeaseDocuments::grant, granted.grant()));
     } else if (outcome instanceof Outcome.Revoked revoked) {
-      return Answer.ok(LeaseDocuments.revoked(revoked));
+      return Answer.ok(LeaseDocuments.json(revoked));
     }
     return Answer.ok(LeaseDocuments.object());
   }
@@ -236,9 +209,7 @@ final class OperationCodec {
     ObjectNode out = LeaseDocuments.object();
     ArrayNode all = out.putArray("operations");
     for (Operation each : operations) {
-      ObjectNode body = write(each);
-      body.remove("waitMs"); // there, nothing waits
-      all.addObject().set(verb(each), body);
+      all.addObject().set(verb(each), write(each, false));
     }
     return out;
   }
@@ -250,13 +221,13 @@ final class OperationCodec {
       String only = each.only();
       JsonFields body = each.object(only);
       switch (only) {
-        case "grant" -> found.add(new Outcome.Granted(WireReader.grant(body)));
+        case "grant" -> found.add(new Outcome.Granted(Fields.read(LeaseDocuments::grant, body)));
         case "released" -> {
           body.noOthers();
           found.add(Outcome.RELEASED);
         }
         case "refused" -> {
-          WireReader.Failure failure = WireReader.failure(body);
+          LeaseDocuments.Failure failure = Fields.read(LeaseDocuments::failure, body);
           found.add(
               new Outcome.Refused(
                   failure

@@ -157,7 +157,7 @@ final class Routes {
   }
 
   private Answer healthz() {
-    return Answer.ok(LeaseDocuments.health(health.get()));
+    return Answer.ok(Fields.write(LeaseDocuments::health, health.get()));
   }
 
   private Answer readyz() {
@@ -168,7 +168,7 @@ final class Routes {
             e ->
                 Answer.error(
                     503, e.reason().name(), String.valueOf(e.getMessage()), e.retryAfterMs()))
-        .orElseGet(() -> Answer.ok(LeaseDocuments.object().put("ready", true)));
+        .orElseGet(() -> Answer.ok(Fields.write(LeaseDocuments::ready, true)));
   }
 
   /**
@@ -321,7 +321,7 @@ final class Routes {
     if (method.equals("GET")) {
       if (path.equals("/v1/time")) {
         noQuery(query);
-        return Answer.ok(LeaseDocuments.now(service.now()));
+        return Answer.ok(Fields.write(LeaseDocuments::now, service.now()));
       }
       if (path.equals(HEALTHZ)) {
         return healthz();
@@ -331,11 +331,11 @@ final class Routes {
       }
       if (path.equals("/v1/service")) {
         noQuery(query);
-        return Answer.ok(LeaseDocuments.service(info.get()));
+        return Answer.ok(Fields.write(LeaseDocuments::service, info.get()));
       }
       if (path.equals(SHARDS)) {
         noQuery(query);
-        return Answer.ok(LeaseDocuments.shards(service.shards()));
+        return Answer.ok(Fields.write(LeaseDocuments::shards, service.shards()));
       }
       if (path.equals(CELL) && cell != null) {
         noQuery(query);
@@ -349,7 +349,7 @@ final class Routes {
         return queries.list(query, caller, view);
       }
       if (path.startsWith(LEASES + "/")) {
-        LeaseName name = WireReader.name(decoded(path.substring(LEASES.length() + 1)));
+        LeaseName name = Fields.name(decoded(path.substring(LEASES.length() + 1)));
         return queries.show(name, query, caller, view);
       }
     }

@@ -35,23 +35,19 @@ final class BodiesFuzzTest {
   void answer(byte[] data) throws WireException {
     byte[] body = body(data);
     switch (kind(data, 8)) {
-      case 0 -> check(body, WireReader::grant, OperationCodec::grant);
-      case 1 -> check(body, WireReader::info, LeaseDocuments::info);
-      case 2 ->
-          check(
-              body,
-              in -> WireReader.infos(in, WireReader::info),
-              all -> LeaseDocuments.infos(all, LeaseDocuments::info));
-      case 3 -> check(body, WireReader::service, LeaseDocuments::service);
-      case 4 -> check(body, WireReader::now, LeaseDocuments::now);
-      case 5 -> check(body, WireReader::detail, LeaseDocuments::detail);
+      case 0 -> check(body, LeaseDocuments::grant);
+      case 1 -> check(body, LeaseDocuments::info);
+      case 2 -> check(body, LeaseDocuments::infos);
+      case 3 -> check(body, LeaseDocuments::service);
+      case 4 -> check(body, LeaseDocuments::now);
+      case 5 -> check(body, LeaseDocuments::detail);
       case 6 -> check(body, BodiesFuzzTest::shown, o -> o);
-      default ->
-          check(
-              body,
-              WireReader::failure,
-              f -> LeaseDocuments.error(f.error(), f.message(), f.retryAfterMs()));
+      default -> check(body, LeaseDocuments::failure);
     }
+  }
+
+  private static <T> void check(byte[] body, Fields.Document<T> document) throws WireException {
+    check(body, in -> Fields.read(document, in), read -> Fields.write(document, read));
   }
 
   /** Outcomes as they are written: refusals are exceptions, which equal none but themselves. */

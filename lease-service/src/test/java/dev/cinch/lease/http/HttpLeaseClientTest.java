@@ -350,7 +350,7 @@ final class HttpLeaseClientTest {
 
   private static byte[] answer(Id id, byte[] signed) {
     ObjectNode answer = LeaseDocuments.object().put("id", id.toString());
-    answer.putArray("witnesses").add(LeaseDocuments.base64(signed));
+    answer.putArray("witnesses").add(Fields.base64(signed));
     return LeaseDocuments.bytes(answer);
   }
 

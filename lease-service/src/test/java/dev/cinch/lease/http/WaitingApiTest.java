@@ -378,7 +378,7 @@ final class WaitingApiTest {
         refused.incrementAndGet();
         byte[] answer =
             LeaseDocuments.bytes(
-                LeaseDocuments.error("MALFORMED", "this path takes no parameters", 0));
+                Answer.error(400, "MALFORMED", "this path takes no parameters").body());
         return new Endpoints.Transport.Answered(400, answer);
       }
       return real.exchange(method, uri, body, more);

@@ -321,7 +321,7 @@ async function showServer() {
   if (health.instance !== undefined) { // else it starts, and tells nothing of itself yet
     const [service, shards] = await Promise.all([ask("v1/service"), askIfAny("v1/shards")]);
     ahead = Date.parse(`${service.now.slice(0, 23)}Z`) - Date.now();
-    problems.push(...(service.time?.problems ?? []).map((p) => `time sources: ${p}`));
+    problems.push(...(service.timeProblems ?? []).map((p) => `time sources: ${p}`));
     words.push(`instance ${health.instance}`, `leases of up to ${span(service.longestLeaseMs)}`);
     const shard = shards?.servers.find((s) => s.instance === health.instance);
     if (shards?.shards > 1 && shard) {
