@@ -387,7 +387,7 @@ final class StoreInstancesTest {
         List.of(
             new byte[0],
             maker.getBytes(UTF_8),
-            "0000000001\n".getBytes(UTF_8), // as a client of a cell writes it, and it is no cell
+            "0000000001\n".getBytes(UTF_8), // signed by nobody
             bytes, // of other leases
             (maker + new String(bytes, UTF_8).substring(maker.length())).getBytes(UTF_8),
             Arrays.copyOf(bytes, bytes.length - 1));

@@ -30,7 +30,7 @@ final class Grants {
   /** What an id takes in the heap of which nothing else is left, about. */
   private static final int OVER_BYTES = 100;
 
-  private final int soft;
+  private final long soft;
   private final long softBytes;
   private final long retentionNanos;
 
@@ -47,11 +47,11 @@ final class Grants {
   private int earlierBy;
 
   /**
-   * @param soft how many leases it may have before ended ones go early
+   * @param soft how many leases, and ids without one, it may have before ended ones go early
    * @param softBytes how much what it has may take in the heap before ended ones go early, about
    * @param retentionNanos how long ended ones are kept otherwise
    */
-  Grants(int soft, long softBytes, long retentionNanos) {
+  Grants(long soft, long softBytes, long retentionNanos) {
     this.soft = soft;
     this.softBytes = softBytes;
     this.retentionNanos = retentionNanos;

@@ -94,11 +94,11 @@ final class MemoryLeases implements LeaseBackend {
     this.earlier = earlier;
     this.resumable = store.isPresent();
     this.room = new Room(limits, origin, earlier, longest, resumable);
-    // As many as can be held, and some that ended.
+    // As many as can be held, and many more that are over: an id takes a fifth of a lease.
     long bytes = limits.maxBytes();
     this.grants =
         new Grants(
-            limits.maxEntries() + limits.maxEntries() / 4 + 64,
+            4L * limits.maxEntries() + 64,
             bytes > Long.MAX_VALUE / 2 ? bytes : bytes + bytes / 4,
             limits.retentionNanos());
     this.rules =
