@@ -50,9 +50,6 @@ MUTATIONS = {
     "release-anywhere": ("a release counts at any instance that has the lease, not only the one it was sent to", None, "two"),
     "releases-at-both": ("a holder that was resumed releases at the earlier instance too", None, "two"),
     "resumes-after-release": ("a holder takes the answer to a resume after it sent a release elsewhere", None, "two"),
-    "refuses-what-it-released": ("a superseded instance refuses a release that it has taken before", None, "two"),
-    "takes-what-it-refused": ("a superseded instance takes a copy of a release that it has refused", None, "two"),
-    "any-refusal": ("a holder resumes after any refusal of its release, not only one of the instance it was sent to", None, "two"),
     "forgets-before-resume": ("a holder states only what it wrote since it was resumed", None, "two"),
     "refused-watermark-released": ("a release whose watermark is not below the expiry counts, without its watermark", None, "grown"),
     "ceiling-without-look": ("an instance publishes ceilings without looking for a later one", None, "grown"),
@@ -174,9 +171,7 @@ class Resume:
         for c, me in enumerate(holders):
             if me.pc == "idle":
                 break
-            gone = me.pc == "gone" and not any(  # or it may hear yet that its release is refused
-                me.addressed >> w & 1 and it.lease is not None and it.lease.holder == c and it.lease.state == "full"
-                for w, it in enumerate(instances))
+            gone = me.pc == "gone"
             signed, row, known, addressed, wanted = list(me.signed), list(ends[c]), me.known, me.addressed, False
             for w, it in enumerate(instances):
                 last = it.lease
@@ -408,7 +403,6 @@ class Resume:
                                                         at=me.high if "forgets-before-resume" in self.broken else 0,
                                                         pc=("began" if me.read else "granted") if gone else me.pc))
         if gone:
-            yield from self.refused(state, h, me)
             return
         if me.pc == "granted" and not me.tentative:
             yield ("holder %d fences %d and reads", h, me.fence), \
@@ -421,20 +415,6 @@ class Resume:
             addressed = me.known if "releases-at-both" in self.broken else me.addressed | 1 << me.by
             yield ("holder %d sends its release to instance %d", h, me.by), \
                 self.hold(state, h, me._replace(pc="gone", addressed=addressed))
-
-    def refused(self, state, h, me):
-        """A superseded instance refuses a release for good, unless it has taken it. Then it is as if it was never sent."""
-        for m, it in enumerate(state.instances):
-            if not me.addressed >> m & 1:
-                continue
-            own = it.lease is not None and it.lease.holder == h and it.lease.state == "full"
-            if "refuses-what-it-released" in self.broken:
-                own = True
-            if "any-refusal" not in self.broken and not (it.pc == "stopped" and own):
-                continue
-            addressed = me.addressed if self.broken & {"takes-what-it-refused", "any-refusal"} else me.addressed & ~(1 << m)
-            yield ("holder %d hears that instance %d refuses its release", h, m), \
-                self.hold(state, h, me._replace(pc="began" if me.read else "granted", by=m, addressed=addressed))
 
     def land(self, state, h, me, at):
         wrong = None

@@ -29,10 +29,7 @@ public class LeaseRefusedException extends Exception {
      * again.
      */
     NOT_YET,
-    /**
-     * A later instance of the service exists: this one has stopped for good (rules L3, L9). It has
-     * not carried out a release that it refuses so, and never will (rule L13).
-     */
+    /** A later instance of the service exists: this one has stopped for good (rules L3, L9). */
     SUPERSEDED
   }
 

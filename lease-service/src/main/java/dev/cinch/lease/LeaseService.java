@@ -114,15 +114,6 @@ public interface LeaseService {
     return false;
   }
 
-  /**
-   * How often requests have begun to go to another server of the service, for a holder: the next
-   * one knows its leases once they were resumed there. It has to be done before they are released,
-   * since it must not be afterwards (rule L13). 0 for ever of services that have one server.
-   */
-  default long moves() {
-    return 0;
-  }
-
   /** What it counts. May take as long as a listing. */
   default ServiceCounts counts() {
     return ServiceCounts.NONE;

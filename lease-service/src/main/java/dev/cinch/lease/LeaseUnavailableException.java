@@ -12,15 +12,4 @@ public class LeaseUnavailableException extends Exception {
   public LeaseUnavailableException(String message, @Nullable Throwable cause) {
     super(message, cause);
   }
-
-  /**
-   * A release was sent to nobody: the server that it was meant for is gone, and another one of the
-   * service goes on. There the leases are to be resumed first (rule L13).
-   */
-  public static class LeaseNotSentException extends LeaseUnavailableException {
-
-    public LeaseNotSentException(String message, Throwable cause) {
-      super(message, cause);
-    }
-  }
 }

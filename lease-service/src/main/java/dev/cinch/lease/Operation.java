@@ -164,25 +164,17 @@ public sealed interface Operation {
    * Gives the leases of a grant back. Only after every append under them has its verdict (rule L2).
    *
    * @param report what was written
-   * @param here whether its holder can resume the leases at another server of the service: then it
-   *     is not sent to that one instead, which does not know them (rule L13), but fails with {@link
-   *     LeaseUnavailableException.LeaseNotSentException} if nobody is there any more
    * @param scope which leases whoever asks has a right to; never sent
    */
-  record Release(Id id, LeaseReport report, boolean here, Scope scope) implements Secret {
-    /** One that any server may be asked for, by somebody with a right to all. */
-    public Release(Id id, LeaseReport report) {
-      this(id, report, false);
-    }
-
+  record Release(Id id, LeaseReport report, Scope scope) implements Secret {
     /** By somebody with a right to all. */
-    public Release(Id id, LeaseReport report, boolean here) {
-      this(id, report, here, Scope.ALL);
+    public Release(Id id, LeaseReport report) {
+      this(id, report, Scope.ALL);
     }
 
     @Override
     public Operation within(Scope others) {
-      return new Release(id, report, here, others);
+      return new Release(id, report, others);
     }
   }
 

@@ -6,6 +6,7 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
+import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
@@ -57,12 +58,11 @@ public final class HeldLease {
 
   private static final long NANOS_PER_MS = 1_000_000;
 
-  private final Releasing.GrantCalls calls;
+  private final GrantCalls calls;
   private final TimeSource time;
   private final HoldSettings settings;
   private final LeaseListener listener;
   private final RandomGenerator random;
-  private final Releasing releasing;
   private final Object network = new Object();
 
   /** What the listener is to be told yet. Guarded by this. */
@@ -73,12 +73,6 @@ public final class HeldLease {
 
   private volatile Snapshot now;
   private volatile long renewAt;
-
-  /** Whether the last call was not answered. */
-  private volatile boolean unsure;
-
-  /** {@link LeaseService#moves} before the last call that was answered. */
-  private volatile long moves;
 
   /**
    * What readers see at once.
@@ -110,15 +104,13 @@ public final class HeldLease {
       Supplier<LeaseReport> reports,
       LeaseListener listener,
       RandomGenerator random) {
-    this.calls = new Releasing.GrantCalls(service, settings.durationMs(), reports);
+    this.calls = new GrantCalls(service, settings.durationMs(), reports);
     this.time = time;
     this.settings = settings;
     this.listener = listener;
     this.random = random;
-    this.moves = service.moves();
     this.now = held(grant, asked);
     this.renewAt = asked.monotonic + third();
-    this.releasing = new Releasing(this, calls, time, settings);
   }
 
   private Snapshot held(Grant grant, Asked asked) {
@@ -229,8 +221,7 @@ public final class HeldLease {
     }
   }
 
-  /** Renews, without telling of a loss. */
-  Grant askToRenew(LogSet addLogs) throws LeaseRefusedException, LeaseUnavailableException {
+  private Grant askToRenew(LogSet addLogs) throws LeaseRefusedException, LeaseUnavailableException {
     synchronized (network) {
       try {
         return renewOrResume(addLogs);
@@ -250,7 +241,7 @@ public final class HeldLease {
     try {
       return call(() -> calls.renew(grant(), addLogs));
     } catch (LeaseRefusedException e) {
-      if (e.reason() != LeaseRefusedException.Reason.OTHER_INSTANCE) {
+      if (e.reason() != Reason.OTHER_INSTANCE) {
         throw e;
       }
       Grant unused = call(() -> calls.resume(grant()));
@@ -288,16 +279,9 @@ public final class HeldLease {
 
   /**
    * Gives the leases back. Renewing has stopped when this returns or throws, and nothing may be
-   * written any more; after {@link LeaseUnavailableException} it may be called again.
-   *
-   * <p>An instance that was superseded has not released them, and never will. Then they are resumed
-   * at the one that took over, and released there (rule L13). So they are where another server of
-   * the service goes on, if no release was sent before. Of several servers of one instance this
-   * holds only where the one that says so was sent every copy.
-   *
-   * <p>A service that does not do it yet is asked again for some seconds, while the leases last:
-   * the last node of a cell that another instance replaces finds that out a little later than the
-   * others.
+   * written any more. Once it was sent they are not resumed (rule L13): where nobody hears it, or
+   * another instance does, they run out, and the next holder fences. After {@link
+   * LeaseUnavailableException} it may be called again.
    *
    * @param last what to report; every append under the leases has its verdict
    */
@@ -305,20 +289,12 @@ public final class HeldLease {
     try {
       // Behind a renewal that is under way, which may find that another instance goes on with them.
       synchronized (network) {
-        if (unsure || moves != calls.moves()) {
-          releasing.resumeFirst();
-        }
         close();
-        releasing.release(last);
+        calls.release(grant(), last);
       }
     } finally {
       tell();
     }
-  }
-
-  /** From now on by another instance alone, also to release them once more. */
-  synchronized void goesBy(Grant resumed) {
-    now = new Snapshot(now.state(), resumed, now.deadline(), now.wallEnd(), now.lostWhy());
   }
 
   /** Stops renewing and lets the leases run out, which costs the next holder a fence. */
@@ -337,24 +313,16 @@ public final class HeldLease {
     if (then.state() != State.HELD) {
       String why = then.lostWhy() == null ? "" : ": " + then.lostWhy();
       throw new LeaseRefusedException(
-          LeaseRefusedException.Reason.NOT_HELD, "the leases are no longer held here" + why, 0);
+          Reason.NOT_HELD, "the leases are no longer held here" + why, 0);
     }
     var asked = Asked.now(time);
-    long movesBefore = calls.moves();
     try {
       Grant grant = call.send();
       renewed(grant, asked);
-      moves = movesBefore;
-      unsure = false;
       return grant;
-    } catch (LeaseUnavailableException e) {
-      unsure = true;
-      throw e;
     } catch (LeaseRefusedException e) {
-      switch (e.reason()) {
-        case NOT_HELD, HELD -> lose(now.deadline(), String.valueOf(e.getMessage()));
-        case SUPERSEDED -> unsure = true; // it may go on at the one that took over
-        default -> {}
+      if (e.reason() == Reason.NOT_HELD || e.reason() == Reason.HELD) {
+        lose(now.deadline(), String.valueOf(e.getMessage()));
       }
       throw e;
     }

@@ -4,7 +4,6 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.LeaseUnavailableException.LeaseNotSentException;
 import dev.cinch.lease.http.Endpoints.Transport.Answered;
 import dev.cinch.lease.http.Endpoints.Transport.Patience;
 import java.io.IOException;
@@ -15,7 +14,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
@@ -41,8 +39,6 @@ final class Endpoints {
   /** Which one is asked first. */
   private final AtomicInteger preferred = new AtomicInteger();
 
-  private final AtomicLong moves = new AtomicLong();
-
   /**
    * One of them.
    *
@@ -53,24 +49,17 @@ final class Endpoints {
   /**
    * What is asked.
    *
-   * @param within in what time all servers are to be asked, where there are several
+   * @param within in what time all servers are to be asked, or one twice
    * @param queued how much longer each answer may take, since the request waits in a queue
-   * @param stays whether it is for the first one alone, where there are several: the release of a
-   *     grant, which others refuse
    */
   @SuppressWarnings("ArrayRecordComponent") // made and sent once
   record Request(
-      String method,
-      String path,
-      byte @Nullable [] body,
-      Duration within,
-      Duration queued,
-      boolean stays) {
+      String method, String path, byte @Nullable [] body, Duration within, Duration queued) {
     /** For what takes the time that it takes. */
     static final Duration UNHURRIED = Duration.ofMillis(Long.MAX_VALUE);
 
     Request(String method, String path, byte @Nullable [] body, Duration within) {
-      this(method, path, body, within, Duration.ZERO, false);
+      this(method, path, body, within, Duration.ZERO);
     }
   }
 
@@ -166,15 +155,7 @@ final class Endpoints {
   }
 
   private void leave(int index) {
-    int next = (index + 1) % all.size();
-    if (next != index && preferred.compareAndSet(index, next)) {
-      moves.incrementAndGet();
-    }
-  }
-
-  /** How often another one is asked first than before. */
-  long moves() {
-    return moves.get();
+    boolean unused = preferred.compareAndSet(index, (index + 1) % all.size());
   }
 
   /** Turns an answer into a value. */
@@ -219,17 +200,15 @@ final class Endpoints {
   }
 
   /**
-   * How long one server is waited for. Of several each gets the same part of the time, and of twice
-   * the time that one answer may take, so that the last one is asked in time, too.
+   * How long one server is waited for. Each attempt gets the same part of the time, and of twice
+   * the time that one answer may take, so that the last one is made in time, too.
    *
-   * @param within in what time all are to be asked
+   * @param within in what time all attempts are to be made
    */
   Duration share(Duration within) {
-    if (!areSeveral()) {
-      return patience.answer();
-    }
-    Duration all = min(within, patience.answer().multipliedBy(ATTEMPTS));
-    Duration each = min(all.dividedBy(this.all.size()), patience.answer());
+    int attempts = areSeveral() ? all.size() : ATTEMPTS;
+    Duration together = min(within, patience.answer().multipliedBy(ATTEMPTS));
+    Duration each = min(together.dividedBy(attempts), patience.answer());
     return each.compareTo(LEAST_WAIT) < 0 ? LEAST_WAIT : each;
   }
 
@@ -258,12 +237,11 @@ final class Endpoints {
     /**
      * Sends it to the next server, and on to those behind it while they do not answer.
      *
-     * @throws LeaseNotSentException if it stays, and nobody was there
      * @throws LeaseUnavailableException if none does; any may have carried it out
      */
     Sent send() throws LeaseUnavailableException {
       while (true) {
-        int index = request.stays() ? first : (first + asked) % all.size();
+        int index = (first + asked) % all.size();
         asked++;
         Endpoint to = all.get(index);
         URI uri = URI.create(to.base() + request.path());
@@ -272,17 +250,10 @@ final class Endpoints {
           return new Sent(reply, again, uri);
         } catch (IOException e) {
           again |= !(e instanceof ConnectException);
-          boolean unsent = request.stays() && !again;
-          if (!unsent && !isOver()) {
-            if (areOthers()) {
-              leave(index);
-            }
-            silent += areOthers() ? " at " + uri + ": " + reason(e) + ", and" : "";
-            continue;
-          }
           leave(index);
-          if (unsent) {
-            throw new LeaseNotSentException("nobody is at " + uri + " any more: " + reason(e), e);
+          if (!isOver()) {
+            silent += areSeveral() ? " at " + uri + ": " + reason(e) + ", and" : "";
+            continue;
           }
           throw new LeaseUnavailableException(
               "no answer from the lease service"
@@ -308,7 +279,7 @@ final class Endpoints {
      * @param maybeDone whether that one may have carried it out all the same
      */
     boolean goesOn(boolean maybeDone) {
-      if (!areOthers()) {
+      if (!areSeveral()) {
         return false;
       }
       leave((first + asked - 1) % all.size());
@@ -321,19 +292,13 @@ final class Endpoints {
       return again;
     }
 
-    /** Whether the next server is asked where one is silent, and not the same one again. */
-    private boolean areOthers() {
-      return areSeveral() && !request.stays();
-    }
-
     /** How much longer than usual an answer may take; negative: how much less. */
     private Duration more() {
-      Duration wait = request.stays() ? patience.answer() : share(request.within());
-      return wait.minus(patience.answer()).plus(request.queued());
+      return share(request.within()).minus(patience.answer()).plus(request.queued());
     }
 
     private boolean isOver() {
-      if (!areOthers()) {
+      if (!areSeveral()) {
         return asked == ATTEMPTS;
       }
       Duration most =

@@ -122,7 +122,7 @@ public final class HttpLeaseClient implements LeaseService {
     /**
      * How long to wait for a whole answer, to its last byte and connecting included, each of at
      * most two times; 5 s unless told otherwise. Of several servers each is asked once, and all
-     * within twice that; renewals ask all within half of their lease.
+     * within twice that; renewals ask all within half of their lease. A release gets 2 s in all.
      */
     @CanIgnoreReturnValue
     public Builder requestTimeout(Duration timeout) {
@@ -187,9 +187,7 @@ public final class HttpLeaseClient implements LeaseService {
     }
     boolean waits = // for the store, and others would wait with it
         operation instanceof Operation.Resume || operation instanceof Operation.Revoke;
-    boolean stays =
-        operation instanceof Operation.Release release && release.here() && servers.areSeveral();
-    return (waits || stays ? calls.sendAlone(operation) : holders.call(operation)).known();
+    return (waits ? calls.sendAlone(operation) : holders.call(operation)).known();
   }
 
   /**
@@ -215,11 +213,6 @@ public final class HttpLeaseClient implements LeaseService {
   /** Which server is asked first. */
   URI first() {
     return servers.inTurn().get(0);
-  }
-
-  @Override
-  public long moves() {
-    return servers.moves();
   }
 
   @Override

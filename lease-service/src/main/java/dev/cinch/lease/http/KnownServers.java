@@ -56,15 +56,6 @@ final class KnownServers {
     return home;
   }
 
-  /** How often one of the clients has begun to ask another server. */
-  long moves() {
-    long others = 0;
-    for (HttpLeaseClient client : byAddress.values()) {
-      others += client == home ? 0 : client.moves();
-    }
-    return home.moves() + others;
-  }
-
   /** What is known. */
   ShardServers now() {
     return now;

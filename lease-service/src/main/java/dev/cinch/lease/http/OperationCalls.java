@@ -15,6 +15,9 @@ import java.util.List;
 /** Operations on leases as requests to the servers, and what they answer. Thread-safe. */
 @CheckReturnValue
 final class OperationCalls implements Gatherer.Sender<OperationCalls.Result> {
+  /** For so long a release is tried (rule L13). */
+  private static final Duration RELEASE = Duration.ofSeconds(2);
+
   private final Endpoints servers;
 
   OperationCalls(Endpoints servers) {
@@ -72,9 +75,7 @@ final class OperationCalls implements Gatherer.Sender<OperationCalls.Result> {
     byte[] body = LeaseDocuments.bytes(OperationCodec.write(operation));
     Duration within = within(List.of(operation));
     long waitMs = operation instanceof Operation.Acquire acquire ? acquire.waitMs() : 0;
-    boolean stays =
-        operation instanceof Operation.Release release && release.here() && servers.areSeveral();
-    var request = new Request("POST", path, body, within, Duration.ofMillis(waitMs), stays);
+    var request = new Request("POST", path, body, within, Duration.ofMillis(waitMs));
     return servers.ask(request, sent -> alone(operation, sent), Result::isTurnedAway);
   }
 
@@ -95,19 +96,19 @@ final class OperationCalls implements Gatherer.Sender<OperationCalls.Result> {
   }
 
   /**
-   * How long one server is waited for, of several: not so long that a lease runs out before the
-   * others are asked. Milliseconds.
+   * How long one server is waited for: not so long that a lease runs out before the others are
+   * asked. Milliseconds.
    */
   long waitMs(Operation operation) {
     return servers.share(within(List.of(operation))).toMillis();
   }
 
   /**
-   * In what time all servers are to be asked. A renewal begins when a third of its lease is over,
-   * and has half of it; and so have other requests of holders. What is acquired begins with the
-   * request.
+   * In what time servers are to be asked. A renewal begins when a third of its lease is over, and
+   * has half of it where there are several servers; and so have other requests of holders. What is
+   * acquired begins with the request. A release that nobody hears lets the leases run out.
    */
-  private static Duration within(List<Operation> operations) {
+  private Duration within(List<Operation> operations) {
     Duration within = Request.UNHURRIED;
     for (Operation operation : operations) {
       Duration its = within(operation);
@@ -116,8 +117,12 @@ final class OperationCalls implements Gatherer.Sender<OperationCalls.Result> {
     return within;
   }
 
-  private static Duration within(Operation operation) {
-    if (operation instanceof Operation.Renew renew) {
+  private Duration within(Operation operation) {
+    if (operation instanceof Operation.Release) {
+      return RELEASE;
+    } else if (!servers.areSeveral()) {
+      return Request.UNHURRIED; // there is nobody else to ask meanwhile
+    } else if (operation instanceof Operation.Renew renew) {
       return Duration.ofMillis(renew.durationMs()).dividedBy(2);
     } else if (operation instanceof Operation.Upgrade upgrade) {
       return Duration.ofMillis(upgrade.durationMs()).dividedBy(2);

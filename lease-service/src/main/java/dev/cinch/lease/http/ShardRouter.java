@@ -7,7 +7,6 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.LeaseUnavailableException.LeaseNotSentException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ServiceInfo;
@@ -103,15 +102,9 @@ public final class ShardRouter implements LeaseService {
     return name.isPresent() ? servers.of(name.get(), by) : servers.instance(instance(operation));
   }
 
-  /**
-   * Whether a server says that another one may carry it out. That the instance which a release
-   * names was superseded is its last word: it has not released the leases (rule L13). No other
-   * server's answer takes its place.
-   */
-  private static boolean isElsewhere(Operation operation, Outcome outcome) {
-    return isRefused(outcome, Reason.OTHER_SHARD)
-        || (isRefused(outcome, Reason.SUPERSEDED)
-            && !(operation instanceof Operation.Release && instance(operation).isPresent()));
+  /** Whether a server says that another one may carry it out. */
+  private static boolean isElsewhere(Outcome outcome) {
+    return isRefused(outcome, Reason.OTHER_SHARD) || isRefused(outcome, Reason.SUPERSEDED);
   }
 
   private static boolean isRefused(Outcome outcome, Reason reason) {
@@ -140,7 +133,7 @@ public final class ShardRouter implements LeaseService {
       List<Outcome> told = part.getKey().carryOut(places.stream().map(operations::get).toList());
       for (int i = 0; i < places.size(); i++) {
         Operation operation = operations.get(places.get(i));
-        boolean elsewhere = isElsewhere(operation, told.get(i));
+        boolean elsewhere = isElsewhere(told.get(i));
         outcomes[places.get(i)] = elsewhere ? alone(operation) : told.get(i);
       }
     }
@@ -162,10 +155,8 @@ public final class ShardRouter implements LeaseService {
         }
         throw e;
       }
-      if (!asked.isEmpty() && !isElsewhere(operation, outcome)) {
-        if (isRefused(outcome, Reason.SUPERSEDED)) {
-          boolean unused = servers.learn(by); // for whoever resumes
-        } else if (operation instanceof Operation.Renew && outcome instanceof Outcome.Granted) {
+      if (!asked.isEmpty() && !isElsewhere(outcome)) {
+        if (operation instanceof Operation.Renew && outcome instanceof Outcome.Granted) {
           servers.learnOthers(); // a holder may outlive the only server whose address was given
         }
         return outcome;
@@ -194,14 +185,12 @@ public final class ShardRouter implements LeaseService {
     for (HttpLeaseClient client : asked) {
       try {
         Outcome outcome = client.carryOut(operation);
-        if (!isElsewhere(operation, outcome)) {
+        if (!isElsewhere(outcome)) {
           return outcome;
         }
         elsewhere = outcome;
       } catch (LeaseUnavailableException e) {
-        if (silent == null || silent instanceof LeaseNotSentException) {
-          silent = e; // it may be the one
-        }
+        silent = silent == null ? e : silent; // it may be the one
       }
     }
     if (silent != null) {
@@ -235,11 +224,6 @@ public final class ShardRouter implements LeaseService {
     Reason reason = instance.isPresent() ? Reason.OTHER_INSTANCE : Reason.NOT_HELD;
     String why = String.valueOf(((Outcome.Refused) last).refusal().getMessage());
     return new Outcome.Refused(new LeaseRefusedException(reason, why, 0));
-  }
-
-  @Override
-  public long moves() {
-    return servers.moves();
   }
 
   @Override

@@ -305,41 +305,26 @@ final class MemoryLeases implements LeaseBackend {
    * Gives the leases of a grant back; those of it that were tentative and broken are passed over. A
    * request that is not known may be still on its way, from somebody who gave it up: it is not
    * granted when it comes, since nobody would ever give it back.
-   *
-   * <p>An instance that was superseded says so of a grant that it knows and has not released. All
-   * copies of the request are decided on under one lock, so that this is said of none that is
-   * carried out (rule L13).
-   *
-   * @param latest asked under that lock
    */
   @Override
-  public List<Witness> release(Operation.Release release, Moment time, Latest latest)
+  public synchronized List<Witness> release(Operation.Release release, Moment time)
       throws LeaseRefusedException {
     Id id = release.id();
-    LeaseReport report = release.report();
-    rules.requireHere(report);
-    synchronized (this) {
-      Grants.Known known = grants.get(id);
-      if (known instanceof Grants.Over over && over.wasGranted()) {
-        return List.of();
-      }
-      Grants.Grant grant = known instanceof Grants.Grant made ? made : null;
-      if (grant != null) {
-        release.scope().require(grant.names());
-      }
-      if (grant != null || report.instance().isEmpty()) {
-        latest.require();
-      }
-      if (grant == null) {
-        grants.giveUp(id, time.time());
-        throw unknown();
-      }
-      Moment at = advance(time);
-      List<LeaseState> released = rules.release(release, grant.isFull(), leases(grant.names()), at);
-      withMetadata(released, report).forEach(this::put);
-      grants.release(id, at.time());
-      return witnesses(released);
+    rules.requireHere(release.report());
+    Grants.Known known = grants.get(id);
+    if (known instanceof Grants.Over over && over.wasGranted()) {
+      return List.of();
     }
+    if (!(known instanceof Grants.Grant grant)) {
+      grants.giveUp(id, time.time());
+      throw unknown();
+    }
+    release.scope().require(grant.names());
+    Moment at = advance(time);
+    List<LeaseState> released = rules.release(release, grant.isFull(), leases(grant.names()), at);
+    withMetadata(released, release.report()).forEach(this::put);
+    grants.release(id, at.time());
+    return witnesses(released);
   }
 
   @Override

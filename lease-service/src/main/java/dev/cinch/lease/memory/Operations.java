@@ -233,10 +233,11 @@ final class Operations {
   private List<Witness> release(Operation.Release release, StoreUse store)
       throws LeaseRefusedException {
     Checks.check(release.report());
+    guard.requireLatest();
     Moment now = inTime.moment(store.read());
     inTime.watermarks().checkInTime(release.report(), now);
     try {
-      return table.release(release, now, guard::requireLatest);
+      return table.release(release, now);
     } catch (LeaseRefusedException e) {
       throw orElsewhere(release.id(), e);
     }

@@ -4,8 +4,6 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.Operation;
-import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.Refusals;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -58,17 +56,15 @@ final class GrantsHere {
   private long nextSqueeze = Long.MIN_VALUE;
 
   private final Map<Id, Long> released;
-  private final Map<Id, Long> begun;
   private final Map<Id, Long> givenUp;
 
   /**
-   * @param most what grants may take in the heap, bytes, about; what was released, what is about to
-   *     be and what was given up each take a quarter of that at most
+   * @param most what grants may take in the heap, bytes, about; what was released and what was
+   *     given up each take a quarter of that at most
    */
   GrantsHere(long most) {
     this.most = most;
     released = bounded(most);
-    begun = bounded(most);
     givenUp = bounded(most);
   }
 
@@ -140,25 +136,6 @@ final class GrantsHere {
     return released.containsKey(id);
   }
 
-  /**
-   * Takes note that a grant is about to be released, unless a copy of that request was before. What
-   * becomes of that copy is not known, so later ones are carried out too.
-   *
-   * @param latest refuses where another instance has taken over
-   */
-  synchronized void beginRelease(Operation.Release release, long now, LeaseBackend.Latest latest)
-      throws LeaseRefusedException {
-    Id id = release.id();
-    Known known = grants.get(id);
-    if (known != null) {
-      release.scope().require(known.names()); // a copy that is forbidden is no copy
-    }
-    if (known != null && !begun.containsKey(id)) {
-      latest.require();
-      note(begun, id, now);
-    }
-  }
-
   /** Takes note that a request is not to be granted when it comes. */
   synchronized void giveUp(Id id, long now) {
     note(givenUp, id, now);
@@ -172,7 +149,6 @@ final class GrantsHere {
   synchronized void sweep(long now) {
     sweepGrants(now);
     sweep(released, now);
-    sweep(begun, now);
     sweep(givenUp, now);
   }
 
@@ -197,8 +173,8 @@ final class GrantsHere {
     return grants.size();
   }
 
-  /** How many ids are remembered alone: released, about to be, or given up. */
+  /** How many ids are remembered alone: released or given up. */
   synchronized int ids() {
-    return released.size() + begun.size() + givenUp.size();
+    return released.size() + givenUp.size();
   }
 }

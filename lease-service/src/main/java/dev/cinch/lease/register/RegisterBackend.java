@@ -226,14 +226,12 @@ public final class RegisterBackend implements LeaseBackend {
   }
 
   @Override
-  public List<Witness> release(Operation.Release release, Moment now, Latest latest)
-      throws LeaseRefusedException {
+  public List<Witness> release(Operation.Release release, Moment now) throws LeaseRefusedException {
     Id id = release.id();
     rules.requireHere(release.report());
     if (grants.wasReleased(id)) {
       return List.of();
     }
-    grants.beginRelease(release, now.time(), latest);
     if (grants.get(id).isEmpty()) {
       grants.giveUp(id, now.time());
     }

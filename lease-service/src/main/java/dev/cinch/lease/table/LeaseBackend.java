@@ -91,23 +91,12 @@ public interface LeaseBackend {
   List<Witness> upgrade(Operation.Upgrade upgrade, Moment now, long ceiling)
       throws LeaseRefusedException;
 
-  /** Whether this instance has been superseded. */
-  @FunctionalInterface
-  interface Latest {
-    /**
-     * @throws LeaseRefusedException {@code SUPERSEDED} once it has, and from then on always
-     */
-    void require() throws LeaseRefusedException;
-  }
-
   /**
    * Gives the leases of a grant back; one that is not known is not granted when it comes.
    *
-   * @param latest asked before anything is given back (rule L13)
    * @return of those that were given back; none if they were before
    */
-  List<Witness> release(Operation.Release release, Moment now, Latest latest)
-      throws LeaseRefusedException;
+  List<Witness> release(Operation.Release release, Moment now) throws LeaseRefusedException;
 
   /** Whether the witnesses are of leases that this backend itself keeps, at another machine. */
   default boolean isShared(Operation.Resume request) {

@@ -11,7 +11,6 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.LeaseUnavailableException.LeaseNotSentException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
@@ -20,7 +19,6 @@ import dev.cinch.lease.Witness;
 import dev.cinch.lease.memory.Rig;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -53,11 +51,6 @@ final class ResumedHoldTest {
 
     /** While a resume is under way. */
     Runnable meanwhile = () -> {};
-
-    /** Up to this number, the instance that is asked says that it was superseded. */
-    long superseded;
-
-    long moves;
 
     interface Failure {
       void happen() throws LeaseRefusedException, LeaseUnavailableException;
@@ -139,20 +132,10 @@ final class ResumedHoldTest {
 
     private Outcome released(Operation.Release release)
         throws LeaseRefusedException, LeaseUnavailableException {
-      assertTrue(release.here());
       LeaseReport said = release.report();
       releasing.happen();
-      if (said.instance().orElse(0) <= superseded) {
-        asked.add("release to " + said.instance().orElse(0) + at());
-        throw new LeaseRefusedException(Reason.SUPERSEDED, "a later one has taken over", 0);
-      }
       check(said, "release");
       return Outcome.RELEASED;
-    }
-
-    @Override
-    public long moves() {
-      return moves;
     }
 
     void restart() {
@@ -263,9 +246,9 @@ final class ResumedHoldTest {
     HeldLease lease = restarted();
     service.releasing = ResumedHoldTest::noAnswer;
     assertThrows(LeaseUnavailableException.class, () -> lease.release(LeaseReport.NOTHING));
+    assertThrows(LeaseRefusedException.class, () -> lease.renew(LogSet.NONE));
     service.releasing = () -> {};
     assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
-    assertThrows(LeaseRefusedException.class, () -> lease.renew(LogSet.NONE));
     assertEquals(Long.MAX_VALUE, lease.doWork(rig.time.monotonicNanos()));
     assertEquals(List.of("release to 1 at 2"), service.asked);
   }
@@ -281,65 +264,6 @@ final class ResumedHoldTest {
     service.asked.clear();
     assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
     assertEquals(List.of("release to 1 at 2"), service.asked);
-  }
-
-  @Test
-  void l13_whoIsUnsureResumesBeforeItReleases() throws Exception {
-    HeldLease lease = restarted();
-    service.resuming = ResumedHoldTest::noAnswer;
-    live(lease, 4_000);
-    service.resuming = () -> {};
-    lease.release(LeaseReport.NOTHING);
-    assertEquals("release to 2 at 2", last());
-  }
-
-  @Test
-  void l13_whatASupersededInstanceDoesNotReleaseIsResumedAndReleasedThere() throws Exception {
-    HeldLease lease = restarted();
-    service.superseded = 1;
-    lease.release(LeaseReport.NOTHING);
-    assertEquals(
-        List.of("release to 1 at 2", "resume from 1 at 2", "release to 2 at 2"), service.asked);
-    assertEquals(HeldLease.State.CLOSED, lease.state());
-  }
-
-  @Test
-  void l13_untilTheResumeIsAnsweredTheReleaseMayBeRepeated() throws Exception {
-    HeldLease lease = restarted();
-    service.superseded = 1;
-    service.resuming = ResumedHoldTest::noAnswer;
-    assertThrows(LeaseUnavailableException.class, () -> lease.release(LeaseReport.NOTHING));
-    service.resuming = () -> {};
-    lease.release(LeaseReport.NOTHING);
-    assertEquals("release to 2 at 2", last());
-  }
-
-  /** The one at which it was resumed may have released it, and granted it on. */
-  @Test
-  void l13_whoWasResumedReleasesThereAlone() throws Exception {
-    HeldLease lease = restarted();
-    service.superseded = 1;
-    service.meanwhile = () -> service.releasing = ResumedHoldTest::noAnswer;
-    assertThrows(LeaseUnavailableException.class, () -> lease.release(LeaseReport.NOTHING));
-    service.releasing = () -> {};
-    service.asked.clear();
-    lease.release(LeaseReport.NOTHING);
-    assertEquals(List.of("release to 2 at 2"), service.asked);
-  }
-
-  @Test
-  void l13_whatWasLostIsNotResumedToBeReleased() throws Exception {
-    HeldLease lease = restarted();
-    service.superseded = 1;
-    rig.time.advanceMs(Rig.LEASE_MS);
-    assertEquals(Long.MAX_VALUE, lease.doWork(rig.time.monotonicNanos()));
-    assertEquals(HeldLease.State.LOST, lease.state());
-    assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
-    assertEquals(List.of("release to 1 at 2"), service.asked);
-  }
-
-  private static void notYet() throws LeaseRefusedException {
-    throw new LeaseRefusedException(Reason.NOT_YET, "the cell does not answer", 200);
   }
 
   /** Else the release would name the instance that the renewal is about to leave. */
@@ -365,115 +289,24 @@ final class ResumedHoldTest {
     assertEquals("release to 2 at 2", last());
   }
 
+  /** What was sent may be carried out at any later time, and the name granted on. */
   @Test
-  void aReleaseThatWasNotDoneIsSentAgain() throws Exception {
-    HeldLease lease = hold("a");
-    int[] left = {3};
-    service.releasing =
-        () -> {
-          if (left[0]-- > 0) {
-            notYet();
-          }
-        };
-    long from = rig.time.monotonicNanos();
-    lease.release(LeaseReport.NOTHING);
-    assertEquals(List.of("release to 1 at 1"), service.asked);
-    assertEquals(3 * 200 * MS, rig.time.monotonicNanos() - from);
-  }
-
-  @Test
-  void whoNeverReleasesIsNotAskedForLong() throws Exception {
-    HeldLease lease = hold("a");
-    service.releasing = ResumedHoldTest::notYet;
-    long from = rig.time.monotonicNanos();
-    var e = assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
-    assertEquals(Reason.NOT_YET, e.reason());
-    assertEquals(7_000 * MS, rig.time.monotonicNanos() - from);
-    rig.time.advanceNanos(lease.deadline() - rig.time.monotonicNanos() - 500 * MS);
-    assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
-    assertTrue(lease.deadline() - rig.time.monotonicNanos() > 0, "it is another's by then");
-  }
-
-  /** It was not done, so another server may resume what it releases. */
-  @Test
-  void l13_whatWasNotDoneIsResumedWhereNobodyIsThereAnyMore() throws Exception {
-    HeldLease lease = hold("a");
-    service.releasing =
-        () -> {
-          service.restart();
-          service.releasing =
-              () -> {
-                service.releasing = () -> {};
-                throw new LeaseNotSentException("nobody is there", new IOException());
-              };
-          notYet();
-        };
-    lease.release(LeaseReport.NOTHING);
-    assertEquals(List.of("resume from 1 at 2", "release to 2 at 2"), service.asked);
-  }
-
-  @Test
-  void l13_aServerThatResumesNothingYetIsAskedAgain() throws Exception {
-    HeldLease lease = restarted();
-    service.moves++; // another call found that one
-    service.resuming =
-        () -> {
-          service.resuming = () -> {};
-          notYet();
-        };
-    lease.release(LeaseReport.NOTHING);
-    assertEquals("release to 2 at 2", last());
-  }
-
-  /** Of several servers of one instance, another one may have carried the first copy out. */
-  @Test
-  void l13_aServerThatWasSentNoCopyCanNotSayThatItWasNotDone() throws Exception {
-    HeldLease lease = hold("a");
-    service.releasing =
-        () -> {
-          service.moves++;
-          noAnswer();
-        };
-    assertThrows(LeaseUnavailableException.class, () -> lease.release(LeaseReport.NOTHING));
-    service.releasing = () -> {};
-    service.superseded = 1;
-    var e = assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
-    assertEquals(Reason.SUPERSEDED, e.reason());
-    assertEquals(List.of("release to 1 at 1"), service.asked);
-  }
-
-  /** Some may be released by then. The server that says so was sent all copies. */
-  @Test
-  void l13_severalThatWereNotReleasedYetAreResumedByTheWordOfTheSameServer() throws Exception {
-    service.moves = 3; // of another day
-    HeldLease lease = hold("a", "b");
-    service.releasing =
-        () -> {
-          service.restart();
-          service.superseded = 1;
-          service.releasing = () -> {};
-          notYet();
-        };
-    lease.release(LeaseReport.NOTHING);
-    assertEquals(
-        List.of("release to 1 at 2", "resume from 1 at 2", "release to 2 at 2"), service.asked);
-  }
-
-  /** The second instance may have released it, and granted it on to somebody. */
-  @Test
-  void l13_whatMayBeReleasedWhereItWasResumedIsResumedNoMore() throws Exception {
-    HeldLease lease = restarted();
-    service.superseded = 1;
-    service.meanwhile = () -> service.releasing = ResumedHoldTest::noAnswer;
-    assertThrows(LeaseUnavailableException.class, () -> lease.release(LeaseReport.NOTHING));
-    service.restart();
-    service.meanwhile = () -> {};
-    service.releasing =
-        () -> {
-          service.releasing = () -> {};
-          throw new LeaseNotSentException("nobody is there", new IOException());
-        };
-    assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
-    assertEquals(List.of("release to 2 at 3"), service.asked);
+  void l13_nothingIsResumedInOrderToBeReleased() throws Exception {
+    for (Reason reason : Reason.values()) {
+      HeldLease lease = hold(reason.name());
+      service.restart();
+      service.resuming = ResumedHoldTest::noAnswer;
+      live(lease, 4_000);
+      service.resuming = () -> {};
+      service.asked.clear();
+      service.releasing =
+          () -> {
+            service.asked.add("release");
+            throw new LeaseRefusedException(reason, "not here", 200);
+          };
+      assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
+      assertEquals(List.of("release"), service.asked, "after " + reason);
+      assertEquals(HeldLease.State.CLOSED, lease.state());
+    }
   }
 }

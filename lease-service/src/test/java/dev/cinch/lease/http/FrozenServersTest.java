@@ -1,11 +1,13 @@
 package dev.cinch.lease.http;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.hold.HeldLease;
@@ -27,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Servers that take a request and never answer it, as under SIGSTOP. Whoever waits for one lets the
@@ -131,6 +134,17 @@ final class FrozenServersTest {
     assertTrue(lease.remainingNanos() > durationMs * MS / 3, lease.remainingNanos() + " ns");
     live(lease, 3 * durationMs);
     assertEquals(List.of(), losses);
+  }
+
+  /** Then the leases run out. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 5})
+  void l13_aReleaseThatNobodyHearsTakesTwoSeconds(int count) throws Exception {
+    HeldLease lease = hold(client(count), 60_000, 1);
+    freeze(count);
+    long from = rig.time.monotonicNanos();
+    assertThrows(LeaseUnavailableException.class, () -> lease.release(LeaseReport.NOTHING));
+    assertEquals(2_000 * MS, rig.time.monotonicNanos() - from);
   }
 
   /** What has no lease that runs out is asked of all within the time that two answers may take. */

@@ -80,7 +80,7 @@ final class ConcurrencyTest {
       granted++;
       numbers.forEach(n -> assertEquals(1, holders.incrementAndGet(n)));
       numbers.forEach(n -> assertEquals(0, holders.decrementAndGet(n)));
-      table.release(new Operation.Release(request.id(), LeaseReport.NOTHING), at(0), () -> {});
+      table.release(new Operation.Release(request.id(), LeaseReport.NOTHING), at(0));
     }
     return granted;
   }

@@ -68,7 +68,7 @@ final class LeaseBytesTest {
   void l4_aLeaseThatFollowedAnotherTakesNoMoreThanTheTableTakesItToBe() throws Exception {
     for (int i = 0; i < LEASES; i++) {
       Id first = acquire(i, 0, LogSet.ALL);
-      table.release(new Operation.Release(first, wrote(i)), at(START + i), () -> {});
+      table.release(new Operation.Release(first, wrote(i)), at(START + i));
       ids.add(acquire(i, 1, LogSet.ALL));
       renew(i, LogSet.NONE, wrote(i + 1));
     }

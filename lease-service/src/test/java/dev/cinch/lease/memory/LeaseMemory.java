@@ -74,7 +74,7 @@ public final class LeaseMemory {
       text += name(i).value().length() + holder(i).length();
       if (history) {
         Id first = acquire(i);
-        table.release(new Operation.Release(first, wrote(i)), at(START + i), () -> {});
+        table.release(new Operation.Release(first, wrote(i)), at(START + i));
       }
       Id id = acquire(i);
       if (history) {

@@ -282,7 +282,7 @@ final class LeaseTableModelTest {
     LeaseReport report = report(held, random);
     boolean holds = holds(held);
     try {
-      table.release(new Operation.Release(held.request.id(), report), at(now), () -> {});
+      table.release(new Operation.Release(held.request.id(), report), at(now));
     } catch (LeaseRefusedException e) {
       assertTrue(!holds, e.getMessage());
       throw e;

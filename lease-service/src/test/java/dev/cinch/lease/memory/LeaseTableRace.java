@@ -133,7 +133,7 @@ public final class LeaseTableRace {
     @Actor
     public void release() {
       try {
-        table.release(new Operation.Release(ONE, LeaseReport.NOTHING), NOW, () -> {});
+        table.release(new Operation.Release(ONE, LeaseReport.NOTHING), NOW);
       } catch (LeaseRefusedException e) {
         // it has not come yet
       }

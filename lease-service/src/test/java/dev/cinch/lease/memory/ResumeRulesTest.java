@@ -37,7 +37,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
 
 /** Rules L10 to L12: a lease goes on at a later instance. */
@@ -520,72 +519,17 @@ final class ResumeRulesTest {
     return LeaseReport.NOTHING.to(1);
   }
 
+  /** What it would release is no news to the later one, which fences all the same. */
   @Test
-  void l13_whatASupersededInstanceDoesNotReleaseIsReleasedAtTheLaterOne() throws Exception {
+  void l9_aSupersededInstanceReleasesNothing() throws Exception {
     Grant grant = first.acquire("a");
     Rig second = later();
     superseded(first);
-    LeaseReport last = wrote(time.wallNanos()).to(1);
-    refused(Reason.SUPERSEDED, () -> first.service.release(grant.id(), last));
+    refused(Reason.SUPERSEDED, () -> first.service.release(grant.id(), toFirst()));
     Grant there = resumed(second, grant);
-    refused(Reason.OTHER_INSTANCE, () -> second.service.release(grant.id(), last));
-    second.service.release(there.id(), last.to(2));
-    refused(Reason.SUPERSEDED, () -> first.service.release(grant.id(), last));
-    Witness next = only(acquired(second, "a")); // it waits for no ceiling of the first
-    assertEquals(Ending.RELEASED, next.previousEnding());
-    assertEquals(Fence.NONE, next.fence());
-    assertEquals(last.watermark().orElseThrow(), next.lowerBound());
-  }
-
-  /** What it released before it may have granted on, so none of it may be resumed. */
-  @Test
-  void l13_aSupersededInstanceSaysSoOfNothingThatItHasReleased() throws Exception {
-    Grant grant = first.acquire("a");
-    first.service.release(grant.id(), toFirst());
-    Rig second = later();
-    superseded(first);
-    first.service.release(grant.id(), toFirst()); // a second copy, or the answer was lost
-    refused(Reason.OTHER_INSTANCE, () -> first.service.release(grant.id(), toFirst().to(2)));
-    var unknown = new Id(1, 2); // it may have been released, and forgotten since
-    refused(Reason.NOT_HELD, () -> first.service.release(unknown, toFirst()));
     refused(Reason.OTHER_INSTANCE, () -> second.service.release(grant.id(), toFirst()));
-  }
-
-  /** Which of two copies is first decides for both. */
-  @Test
-  void l13_copiesOfAReleaseAreDecidedOnOneAfterTheOther() throws Exception {
-    var table =
-        new MemoryLeases(
-            TableLimits.DEFAULT,
-            1,
-            Inheritance.origin(Ending.NONE, Fence.NONE),
-            Fence.NONE,
-            0,
-            Optional.empty());
-    Operation.Acquire request = first.request("a");
-    var unused = table.acquire(request, Rig.at(START), Long.MAX_VALUE);
-    var second =
-        new FutureTask<>(
-            () -> {
-              table.release(
-                  new Operation.Release(request.id(), toFirst()),
-                  Rig.at(START),
-                  () -> {
-                    throw new LeaseRefusedException(Reason.SUPERSEDED, "later", 0);
-                  });
-              return true;
-            });
-    var thread = new Thread(second);
-    table.release(
-        new Operation.Release(request.id(), toFirst()),
-        Rig.at(START),
-        () -> {
-          thread.start();
-          while (thread.getState() != Thread.State.BLOCKED && thread.isAlive()) {
-            Thread.onSpinWait();
-          }
-        });
-    assertTrue(second.get(), "it was released");
+    second.service.release(there.id(), LeaseReport.NOTHING.to(2));
+    assertEquals(Ending.RELEASED, only(acquired(second, "a")).previousEnding());
   }
 
   @Test
