@@ -31,8 +31,7 @@ module dev.cinch.lease {
   exports dev.cinch.lease.register to
       dev.cinch.lease.etcd;
   exports dev.cinch.lease.service to
-      dev.cinch.bag,
-      dev.cinch.bag.testkit;
+      dev.cinch.bag;
   exports dev.cinch.lease.table to
       dev.cinch.lease.etcd;
   exports dev.cinch.lease.time;

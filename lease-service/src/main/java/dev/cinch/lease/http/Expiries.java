@@ -7,11 +7,13 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Witness;
+import dev.cinch.lease.http.TrailEvent.Kind;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeSet;
 
@@ -24,13 +26,19 @@ final class Expiries {
   /** Of the heap a lease has as much as the table and this need for it. */
   private static final int HEAP_PER_LEASE = 4_096;
 
+  /** When to look again where that can't be shown, nanoseconds. */
+  private static final long LATER = 1_000_000_000;
+
   /** Leases that are looked at in one sweep. */
   private static final int LOOKS = 10_000;
 
-  /** A lease, and when to look at it: by the service's time. */
-  private record Due(long at, Witness witness) {
-    Id correlation() {
-      return witness.correlation();
+  /**
+   * A lease, and when to look at it: by the service's time. Of its witness only what an event
+   * tells, since the rest may be large.
+   */
+  private record Due(long at, Id correlation, TrailEvent end) {
+    Due later(long later) {
+      return new Due(later, correlation, end);
     }
   }
 
@@ -60,7 +68,8 @@ final class Expiries {
     boolean isNew = !tracked.containsKey(witness.correlation());
     remove(witness.correlation());
     if (tracked.size() < most) {
-      add(new Due(witness.expiry(), witness));
+      TrailEvent end = TrailEvent.of(witness.expiry(), Kind.EXPIRED, witness, null);
+      add(new Due(witness.expiry(), witness.correlation(), end));
     }
     return isNew;
   }
@@ -81,28 +90,21 @@ final class Expiries {
     }
   }
 
-  /** Takes those that ran out since the last time; what can't be asked for is asked next time. */
-  List<Witness> take() {
-    var over = new ArrayList<Witness>();
+  /** Takes those that ran out since the last time; what can't be asked for is asked later. */
+  List<TrailEvent> take() {
+    var over = new ArrayList<TrailEvent>();
     if (isEmpty()) {
       return over;
     }
     try {
       long now = service.now();
       for (Due due : due(now)) {
+        again(due, now + LATER); // so that one that can't be shown is in nobody's way
         Optional<LeaseInfo> found = service.show(name(due));
         if (found.isPresent() && isHeld(found.get(), due)) {
-          again(due, found.get().witness().expiry());
-        } else {
-          synchronized (this) {
-            boolean here = tracked.get(due.correlation()) == due; // else it was given back just now
-            if (here) {
-              remove(due.correlation());
-            }
-            if (here && ranOut(found, due)) {
-              over.add(due.witness());
-            }
-          }
+          again(due, Math.max(now + 1, found.get().witness().expiry()));
+        } else if (isOver(due) && ranOut(found, due)) {
+          over.add(due.end());
         }
       }
     } catch (LeaseUnavailableException e) {
@@ -127,14 +129,21 @@ final class Expiries {
   }
 
   private synchronized void again(Due due, long at) {
-    if (tracked.get(due.correlation()) == due) {
+    if (tracked.containsKey(due.correlation())) {
       remove(due.correlation());
-      add(new Due(Math.max(at, due.at() + 1), due.witness()));
+      add(due.later(at));
     }
   }
 
+  /** Forgets it; false if it was given back just now. */
+  private synchronized boolean isOver(Due due) {
+    boolean here = tracked.containsKey(due.correlation());
+    remove(due.correlation());
+    return here;
+  }
+
   private static LeaseName name(Due due) {
-    return due.witness().name();
+    return Objects.requireNonNull(due.end().name());
   }
 
   private static boolean isHeld(LeaseInfo found, Due due) {

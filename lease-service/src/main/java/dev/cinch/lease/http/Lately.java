@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +32,7 @@ final class Lately {
 
   private static final int REFUSALS = MOST / 4;
   private static final int DEFAULT_LIMIT = 100;
+  private static final long SECOND = 1_000_000_000;
   private static final long MINUTE = Duration.ofMinutes(1).toNanos();
   private static final int MINUTES = 60;
 
@@ -44,6 +46,8 @@ final class Lately {
   private final Expiries expiries;
   private final ArrayDeque<Numbered> refused = new ArrayDeque<>();
   private final ArrayDeque<Numbered> others = new ArrayDeque<>();
+  private OptionalLong held = OptionalLong.empty();
+  private long countedAt;
   private long last;
   private long expired;
 
@@ -71,13 +75,14 @@ final class Lately {
   }
 
   /** Takes the leases that ran out since the last time. */
-  List<Witness> expired() {
-    List<Witness> over = expiries.take();
+  List<TrailEvent> expired() {
+    List<TrailEvent> over = expiries.take();
     synchronized (this) {
       expired += over.size();
-      int place = place(minute());
-      lost[place] = (minutes[place] == minute() ? lost[place] : 0) + over.size();
-      minutes[place] = minute();
+      long now = minute();
+      int place = place(now);
+      lost[place] = (minutes[place] == now ? lost[place] : 0) + over.size();
+      minutes[place] = now;
     }
     return over;
   }
@@ -111,6 +116,16 @@ final class Lately {
     if (to.size() > (isRefusal ? REFUSALS : MOST - REFUSALS)) {
       var unused = to.removeLast();
     }
+  }
+
+  /** To count goes over all leases: not more than once a second. */
+  private synchronized OptionalLong held() {
+    long now = clock.getAsLong();
+    if (countedAt == 0 || now - countedAt > SECOND) {
+      held = service.counts().held();
+      countedAt = now;
+    }
+    return held;
   }
 
   private synchronized long number() {
@@ -150,7 +165,7 @@ final class Lately {
     }
     ObjectNode out = LeaseDocuments.object();
     if (refusal.isEmpty()) { // totals are of all names
-      service.counts().held().ifPresent(held -> out.put("held", held));
+      held().ifPresent(held -> out.put("held", held));
       out.put("waiting", waiting).put("lost", lostInTheLastHour());
     }
     String tag =

@@ -58,12 +58,6 @@ public final class LeaseServer implements AutoCloseable {
   /** The port unless told otherwise. */
   public static final int DEFAULT_PORT = 8470;
 
-  /**
-   * The logger that is told, as lines of JSON, who was granted, gave back or was refused which
-   * lease (docs/operating.md).
-   */
-  public static final String TRAIL = Trail.LOGGER;
-
   /** The longest that {@link #drain} takes, milliseconds. */
   public static final long DRAIN_MS = 5_000;
 

@@ -108,12 +108,14 @@ public final class LeaseWatch {
     Witness w = now.witness();
     LeaseInfo before = held.get(w.name());
     if (before != null && !before.witness().correlation().equals(w.correlation())) {
-      boolean released =
-          w.previousEnding() == Ending.RELEASED
-              && w.previous().filter(before.witness().correlation()::equals).isPresent();
-      tell(
-          released ? Kind.RELEASED : Kind.EXPIRED,
-          ended(before, released ? LeaseInfo.State.RELEASED : LeaseInfo.State.EXPIRED));
+      boolean released = w.previousEnding() == Ending.RELEASED;
+      if (w.previous().filter(before.witness().correlation()::equals).isPresent()) {
+        tell(
+            released ? Kind.RELEASED : Kind.EXPIRED,
+            ended(before, released ? LeaseInfo.State.RELEASED : LeaseInfo.State.EXPIRED));
+      } else {
+        held.remove(w.name()); // others had it in between, and how it ended is not known
+      }
       before = null;
     }
     if (before != null && before.state() == now.state()) {

@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Who was granted which lease, gave it back, had it revoked or was refused it: a line of JSON each
  * for the logger {@link #LOGGER}, and the newest for {@link Lately}. Renewals are no events. A
- * request that comes again is seldom told again. Thread-safe.
+ * request that comes again may be told again. Thread-safe.
  */
 final class Trail {
   /** Of the lines. */
@@ -105,7 +105,8 @@ final class Trail {
     @Nullable LeaseName name = null;
     String holder = "";
     if (operation instanceof Operation.Acquire acquire) {
-      name = acquire.names().isEmpty() ? null : acquire.names().get(0);
+      // Of several it may be another one that the reason names.
+      name = acquire.names().size() == 1 ? acquire.names().get(0) : null;
       holder = acquire.holder();
     } else if (operation instanceof Operation.Revoke revoke) {
       name = revoke.name();
@@ -134,6 +135,6 @@ final class Trail {
 
   /** Looks which leases ran out, and tells of them. */
   void sweep() {
-    lately.expired().forEach(w -> add(TrailEvent.of(wall.getAsLong(), Kind.EXPIRED, w, null)));
+    lately.expired().forEach(event -> add(event.at(wall.getAsLong())));
   }
 }

@@ -58,6 +58,12 @@ record TrailEvent(
         "");
   }
 
+  /** The same, at another time. */
+  TrailEvent at(long time) {
+    return new TrailEvent(
+        time, kind, name, holder, correlation, generation, expiry, tentative, caller, reason);
+  }
+
   ObjectNode json() {
     ObjectNode out = LeaseDocuments.time(LeaseDocuments.object(), "at", at);
     out.put("event", kind.word());

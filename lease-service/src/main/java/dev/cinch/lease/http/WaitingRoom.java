@@ -40,7 +40,7 @@ final class WaitingRoom implements ChangeListener {
 
   /** What a request's sender is told; called on the loop, one of the answers once. */
   interface Sender {
-    /** From now on it waits. */
+    /** From now on it waits, or waits for another name. */
     void waits();
 
     void outcome(Outcome outcome);
@@ -303,6 +303,7 @@ final class WaitingRoom implements ChangeListener {
     List<Request> next = queues.held(request, by);
     due.addAll(next);
     if (!before.equals(by)) {
+      request.sender.waits(); // elsewhere than was listed
       forget(before);
     } else if (next.isEmpty()) {
       Runnable earlier =

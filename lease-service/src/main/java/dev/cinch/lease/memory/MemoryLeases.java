@@ -155,7 +155,7 @@ final class MemoryLeases implements LeaseBackend {
     Moment at = advance(time);
     // First, since to make room is to forget.
     long unused = LeaseRules.expiry(at, request.durationMs(), ceiling);
-    if (!room.make(wanted, now())) {
+    if (!room.make(wanted, request.logs(), now())) {
       requireEnded(room.unended());
       throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
     }
@@ -243,7 +243,9 @@ final class MemoryLeases implements LeaseBackend {
     Optional<List<LeaseState>> resumed =
         rules.resume(request, ended, leases, room.hasForgotten(), advance(time), ceiling);
     // To make room would be to forget, after which nothing is resumed.
-    if (resumed.isPresent() && !leases.get(0).isKnown() && !room.isFor(wanted.size())) {
+    if (resumed.isPresent()
+        && !leases.get(0).isKnown()
+        && !room.isFor(wanted.size(), logBytes(resumed.get()))) {
       throw notYet("the service remembers as many names as it may", NO_ROOM_WAIT);
     }
     return resumed.map(this::keep);
@@ -290,6 +292,10 @@ final class MemoryLeases implements LeaseBackend {
     Grants.Grant grant = known(renew.id(), renew.scope());
     List<LeaseState> leases = leases(grant.names());
     List<LeaseState> renewed = rules.renew(renew, grant.isFull(), leases, advance(time), ceiling);
+    long more = logBytes(renewed) - logBytes(leases);
+    if (more > 0 && !room.isFor(0, more)) {
+      throw notYet("the service remembers as many logs as it may", NO_ROOM_WAIT);
+    }
     return keep(withMetadata(renewed, renew.report()));
   }
 
@@ -418,7 +424,11 @@ final class MemoryLeases implements LeaseBackend {
     throw unknown();
   }
 
-  /** It is but a hint, and all that a renewal can let grow: none where all the memory is taken. */
+  private static long logBytes(List<LeaseState> leases) {
+    return leases.stream().mapToLong(lease -> Room.bytesOf(lease.term().logs())).sum();
+  }
+
+  /** It is but a hint: none where all the memory is taken. */
   private List<LeaseState> withMetadata(List<LeaseState> leases, LeaseReport report) {
     int kept = room.isFull() ? 0 : limits.metadataKept();
     return leases.stream().map(lease -> lease.withMetadata(report.metadata(), kept)).toList();

@@ -120,7 +120,8 @@ final class Room {
     return bytes;
   }
 
-  private static long bytesOf(LogSet logs) {
+  /** What a set of logs takes in a lease; nothing if it names none. */
+  static long bytesOf(LogSet logs) {
     return logs.ids().isEmpty() ? 0 : (2 + logs.ids().size()) * (long) LOG_BYTES;
   }
 
@@ -144,23 +145,32 @@ final class Room {
     return unended;
   }
 
-  /** Whether there is room for so many new names as it is. */
-  boolean isFor(int needed) {
+  /**
+   * Whether there is room for so many new names as it is.
+   *
+   * @param more bytes that these take beside, or names that are there take from now on
+   */
+  boolean isFor(int needed, long more) {
     return leases.size() + needed <= limits.maxEntries()
-        && bytes + (long) needed * LEASE_BYTES <= limits.maxBytes();
+        && bytes + (long) needed * LEASE_BYTES + more <= limits.maxBytes();
   }
 
-  /** Makes room for those of some names that are new; false if there is none. */
-  boolean make(List<LeaseName> wanted, Moment now) {
+  /**
+   * Makes room for those of some names that are new, and for the logs that all are to have; false
+   * if there is none.
+   */
+  boolean make(List<LeaseName> wanted, LogSet logs, Moment now) {
     unended = List.of();
-    if (isFor(wanted.size())) {
+    long more = wanted.size() * bytesOf(logs);
+    if (isFor(wanted.size(), more)) {
       return true;
     }
     int needed = 0;
     for (LeaseName name : wanted) {
       needed += get(name.value()) == null ? 1 : 0;
     }
-    if (needed == 0 || isFor(needed)) {
+    // What names no logs takes the place of what was there, also where there is no room.
+    if ((needed == 0 && more == 0) || isFor(needed, more)) {
       return true;
     }
     if (now.time() < nextSweep) {
@@ -172,11 +182,11 @@ final class Room {
     place = some.size() > most ? some.get(most).name().value() : null;
     some = some.subList(0, Math.min(most, some.size()));
     // Down to 7/8, so that the walk is paid by many new names.
-    List<LeaseState> left = forget(some, needed, 8, true, now);
-    if (!isFor(needed)) {
-      List<LeaseState> unused = forget(left, needed, Integer.MAX_VALUE, false, now);
+    List<LeaseState> left = forget(some, needed, more, 8, true, now);
+    if (!isFor(needed, more)) {
+      List<LeaseState> unused = forget(left, needed, more, Integer.MAX_VALUE, false, now);
     }
-    boolean enough = isFor(needed);
+    boolean enough = isFor(needed, more);
     boolean again = enough || place != null || !unended.isEmpty();
     nextSweep = again ? now.time() : now.time() + SWEEP_EVERY;
     return enough;
@@ -184,9 +194,10 @@ final class Room {
 
   /** Down to what leaves room for so many, and a part of what there may be; what is left. */
   private List<LeaseState> forget(
-      List<LeaseState> some, int needed, int part, boolean longEndedOnly, Moment now) {
+      List<LeaseState> some, int needed, long more, int part, boolean longEndedOnly, Moment now) {
     int most = limits.maxEntries() - limits.maxEntries() / part - needed;
-    long mostBytes = limits.maxBytes() - limits.maxBytes() / part - (long) needed * LEASE_BYTES;
+    long wanted = (long) needed * LEASE_BYTES + more;
+    long mostBytes = limits.maxBytes() - limits.maxBytes() / part - wanted;
     var left = new ArrayList<LeaseState>();
     var first = new ArrayList<Tenure>();
     for (LeaseState lease : some) {

@@ -143,6 +143,22 @@ final class LeaseWatchTest {
     assertEquals("GRANTED a HELD", next(watch));
   }
 
+  /** Nobody knows how the one ended that was seen last. */
+  @Test
+  void whatIsNotTheLastOneEndsUntold() throws Exception {
+    Grant a = rig.acquire("a");
+    LeaseWatch watch = watch("");
+    assertEquals("HELD a HELD", next(watch));
+    assertEquals("SYNCED", next(watch));
+    meanwhile.add(
+        () -> {
+          Object unused = release(a);
+          Object between = release(rig.acquire("a"));
+          return rig.acquire("a");
+        });
+    assertEquals("GRANTED a HELD", next(watch));
+  }
+
   /** A server that starts has forgotten all, and a holder may resume what it has. */
   @Test
   void whatIsNotKnownAnyMoreIsToldOnceItsTimeIsOver() throws Exception {

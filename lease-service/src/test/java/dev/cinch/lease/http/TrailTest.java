@@ -11,12 +11,15 @@ import ch.qos.logback.core.read.ListAppender;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.IsoTime;
+import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.access.Caller;
 import dev.cinch.lease.access.Permission;
+import dev.cinch.lease.hold.ForwardingLeases;
 import dev.cinch.lease.memory.Rig;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -293,6 +296,30 @@ final class TrailTest {
     found = events(CI, "limit=1000");
     assertEquals(Lately.MOST, found.size());
     assertTrue(found.get(0).startsWith("granted a999"), found.get(0));
+  }
+
+  /** A register may have a value that nobody can read. */
+  @Test
+  void oneThatCanNotBeShownIsInNobodysWay() throws Exception {
+    var few =
+        new Expiries(
+            new ForwardingLeases(rig.service) {
+              @Override
+              public Optional<LeaseInfo> show(LeaseName name) throws LeaseUnavailableException {
+                if (name.value().equals("a")) {
+                  throw new LeaseUnavailableException("malformed", null);
+                }
+                return super.show(name);
+              }
+            },
+            10);
+    for (String name : List.of("a", "b")) {
+      assertTrue(few.granted(rig.acquire(name).witnesses().get(0).witness()));
+      rig.time.advanceMs(1);
+    }
+    rig.time.advanceMs(Rig.LEASE_MS);
+    assertEquals(0, few.take().size());
+    assertEquals(1, few.take().size());
   }
 
   /** A service may have more leases than this can look after. */

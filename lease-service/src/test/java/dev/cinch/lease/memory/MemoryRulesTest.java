@@ -28,6 +28,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 /** Rules L4 and L7, and listing. */
@@ -123,6 +124,44 @@ final class MemoryRulesTest {
     }
     rig.time.advanceMs(2_000);
     assertEquals(1, rig.acquire("new").witnesses().size());
+  }
+
+  /** Also of names that are known, which take no new room by themselves. */
+  @Test
+  void l4_logsAreBoundedByTheirBytes() throws Exception {
+    var rig = new Rig(new TableLimits(1_000_000, 600_000, 0, 1_000 * MS, 3_600_000 * MS, 8));
+    LogSet many = LogSet.of(LongStream.range(0, 1_000).mapToObj(i -> new Id(0, i)).toList());
+    var grants = new ArrayList<Grant>();
+    for (int i = 0; i < 20; i++) {
+      grants.add(rig.acquire("n" + i));
+    }
+    int widened = 0;
+    for (Grant grant : grants) {
+      try {
+        var unused = rig.service.renew(grant.id(), LEASE_MS, many, LeaseReport.NOTHING);
+        widened++;
+      } catch (LeaseRefusedException e) {
+        assertEquals(Reason.NOT_YET, e.reason());
+        var goesOn = rig.renew(grant, LeaseReport.NOTHING);
+      }
+    }
+    assertEquals(7, widened, 4);
+    for (Grant grant : grants) {
+      rig.service.release(grant.id(), LeaseReport.NOTHING);
+    }
+    int held = 0;
+    for (int i = 0; i < 20; i++) {
+      Operation.Acquire one = rig.request("n" + i);
+      var wide = new Operation.Acquire(one.id(), one.names(), "tester", LEASE_MS, many, false);
+      try {
+        var unused = rig.service.acquire(wide);
+        held++;
+      } catch (LeaseRefusedException e) {
+        assertEquals(Reason.NOT_YET, e.reason());
+      }
+    }
+    assertEquals(7, held, 5);
+    assertEquals(1, rig.acquire("n19").witnesses().size());
   }
 
   @Test
