@@ -12,9 +12,7 @@ import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.LogSet;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.LeaseKeeper;
@@ -28,13 +26,7 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
-import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -78,12 +70,6 @@ import picocli.CommandLine.Parameters;
 @SuppressWarnings("NullAway.Init") // picocli sets the fields
 public final class LeaseRunCommand implements Callable<Integer> {
   private static final Duration USUAL = Duration.ofSeconds(60);
-
-  /** How long the service is asked to take the leases back, which run out else. */
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
-
-  /** The same of leases that are over soon, or already. */
-  private static final Duration PATIENCE_ONCE_LOST = Duration.ofSeconds(1);
 
   private static final String NAME = "cinch lease run";
 
@@ -268,7 +254,7 @@ public final class LeaseRunCommand implements Callable<Integer> {
       io.say(NAME, "its launcher was killed, and so the command");
     }
     running.done();
-    giveBack(held, grant, byItself ? PATIENCE : PATIENCE_ONCE_LOST);
+    givingBack(held).give(grant);
     return byItself && !running.wasForsaken() ? ExitCode.GOOD : ExitCode.REFUSED;
   }
 
@@ -291,81 +277,17 @@ public final class LeaseRunCommand implements Callable<Integer> {
         .fencingToken();
   }
 
+  private GivingBack givingBack(HeldLease held) {
+    return new GivingBack(held, SystemTime.INSTANCE, line -> io.say(NAME, line));
+  }
+
   private GrantDirectory shared(HeldLease held, Duration length, ServerAddresses servers)
-      throws IOException {
+      throws IOException, InterruptedException {
     try {
       return GrantDirectory.make(held.id(), servers, length, io.env());
     } catch (IOException e) {
-      String unused = released(held, new GrantDirectory.Uses(0, OptionalLong.empty(), Set.of()));
+      givingBack(held).giveUnused();
       throw e;
-    }
-  }
-
-  /** Rule L2: only with the highest timestamp of all that was written under them. */
-  private void giveBack(HeldLease held, GrantDirectory grant, Duration patience)
-      throws IOException, InterruptedException {
-    try {
-      GrantDirectory.Uses uses = grant.close();
-      String kept =
-          uses.open() > 0
-              ? "an append under them was killed, or goes on"
-              : within(
-                  patience,
-                  () ->
-                      agreed(held, uses)
-                          ? released(held, uses)
-                          : "the lease service was restarted, or does not answer");
-      if (!kept.isEmpty() && held.state() != HeldLease.State.LOST) {
-        held.close();
-        runOut(kept);
-      }
-    } catch (TimeoutException e) {
-      held.close();
-      runOut("no answer from the lease service within " + patience.toSeconds() + " s");
-    } finally {
-      grant.remove();
-    }
-  }
-
-  private void runOut(String why) {
-    io.say(NAME, "the leases are not given back, and run out: " + why);
-  }
-
-  /** What a release says; a service that is silent for too long does not hear of it. */
-  private static String within(Duration patience, Callable<String> release)
-      throws InterruptedException, TimeoutException {
-    var asked = new FutureTask<>(release);
-    var thread = new Thread(asked, "cinch-lease-release");
-    thread.setDaemon(true);
-    thread.start();
-    try {
-      return asked.get(patience.toNanos(), TimeUnit.NANOSECONDS);
-    } catch (ExecutionException e) {
-      throw new IllegalStateException(e.getCause());
-    }
-  }
-
-  /** Rule L14: whether all of them went by the instance of the service that goes on with them. */
-  private static boolean agreed(HeldLease held, GrantDirectory.Uses uses) {
-    if (uses.instances().isEmpty()) {
-      return true;
-    }
-    try {
-      // Now, since a release after a renewal that was not answered would resume them elsewhere.
-      held.renew(LogSet.NONE);
-    } catch (LeaseRefusedException | LeaseUnavailableException e) {
-      return false;
-    }
-    return uses.instances().equals(Set.of(held.witnesses().get(0).witness().instance()));
-  }
-
-  /** Releases; says why that could not be done, or nothing. */
-  private static String released(HeldLease held, GrantDirectory.Uses uses) {
-    try {
-      held.release(new LeaseReport(uses.highest(), false, List.of()));
-      return "";
-    } catch (LeaseRefusedException | LeaseUnavailableException e) {
-      return String.valueOf(e.getMessage());
     }
   }
 }
