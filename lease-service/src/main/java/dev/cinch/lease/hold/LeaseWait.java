@@ -3,7 +3,6 @@ package dev.cinch.lease.hold;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
@@ -19,8 +18,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Takes leases that others hold, or of a service that is away, for a time. Holders are waited for
- * in the service's queue, first come, first served. It keeps nobody there for longer than {@link
- * LeaseService#MAX_WAIT_MS}; what is asked for again at once stands where it stood.
+ * in the service's queue, first come, first served. What is asked for again at once stands where it
+ * stood.
  */
 @CheckReturnValue
 public final class LeaseWait {
@@ -31,6 +30,12 @@ public final class LeaseWait {
 
   private static final long SHORTEST_PAUSE_NANOS = 20_000_000;
   private static final long NANOS_PER_MS = 1_000_000;
+
+  /**
+   * So long a server has a request wait at most: one that hangs can't be told from one that does
+   * so, and there may be another. Milliseconds.
+   */
+  private static final long QUEUED_MS = 10_000;
 
   /** After so long somebody wonders what is waited for. */
   private static final long LONG_NANOS = 2_000_000_000;
@@ -126,7 +131,7 @@ public final class LeaseWait {
     while (true) {
       long asked = time.monotonicNanos();
       boolean brief = lasting != null && !lastingTold; // the refusal says who has it
-      long mostMs = brief ? LONG_NANOS / NANOS_PER_MS : LeaseService.MAX_WAIT_MS;
+      long mostMs = brief ? LONG_NANOS / NANOS_PER_MS : QUEUED_MS;
       long waitMs = Math.max(0, Math.min(left(start) / NANOS_PER_MS, mostMs));
       long retryAfterMs;
       try {

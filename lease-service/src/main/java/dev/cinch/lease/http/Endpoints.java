@@ -12,6 +12,7 @@ import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
@@ -169,34 +170,75 @@ final class Endpoints {
   /**
    * Asks servers until one does not turn the request away. Where all do, the first one's answer
    * counts, since the others only stand in for it.
+   *
+   * @throws LeaseUnavailableException if none answers; any may have carried it out
    */
   <T> T ask(Request request, Reading<T> reading, Predicate<T> isTurnedAway)
       throws LeaseUnavailableException {
-    Round round = round(request);
-    T first = null;
-    while (true) {
-      Sent sent;
+    int first = preferred.get();
+    long from = areSeveral() ? clock.getAsLong() : 0;
+    T refused = null;
+    String silent = "";
+    boolean again = false; // whether one that did not answer may have carried it out
+    for (int asked = 1; ; asked++) {
+      int index = (first + asked - 1) % all.size();
+      Endpoint to = all.get(index);
+      URI uri = URI.create(to.base() + request.path());
+      LeaseUnavailableException failure = null;
       try {
-        sent = round.send();
+        Duration more = share(request.within()).minus(patience.answer()).plus(request.queued());
+        Answered answer = to.transport().exchange(request.method(), uri, request.body(), more);
+        T told = reading.read(new Sent(answer, again, uri));
+        if (!areSeveral() || !isTurnedAway.test(told)) {
+          return told;
+        }
+        refused = refused == null || again ? told : refused;
+      } catch (IOException e) {
+        again |= !(e instanceof ConnectException);
+        failure = noAnswer(silent, uri, e);
+        silent += areSeveral() ? " at " + uri + ": " + reason(e) + ", and" : "";
       } catch (LeaseUnavailableException e) {
-        if (first == null || round.mayBeDone()) {
+        if (!areSeveral()) {
           throw e;
         }
-        return first;
+        again = true;
+        failure = e;
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new LeaseUnavailableException(
+            "interrupted while asking the lease service at " + uri, e);
       }
-      try {
-        T told = reading.read(sent);
-        boolean away = isTurnedAway.test(told);
-        if (!away || !round.goesOn(false)) {
-          return !away || first == null || round.mayBeDone() ? told : first;
+      leave(index);
+      if (isOver(request, asked, from)) {
+        if (refused != null && (failure == null || !again)) {
+          return refused;
         }
-        first = first == null ? told : first;
-      } catch (LeaseUnavailableException e) {
-        if (!round.goesOn(true)) {
-          throw e;
-        }
+        throw Objects.requireNonNull(failure);
       }
     }
+  }
+
+  private static LeaseUnavailableException noAnswer(String silent, URI uri, IOException e) {
+    return new LeaseUnavailableException(
+        "no answer from the lease service"
+            + silent
+            + " at "
+            + uri
+            + ": "
+            + reason(e)
+            + TlsInWords.hint(e, uri),
+        e);
+  }
+
+  private boolean isOver(Request request, int asked, long from) {
+    if (!areSeveral()) {
+      return asked == ATTEMPTS;
+    }
+    Duration most =
+        share(request.within())
+            .multipliedBy(all.size())
+            .plus(request.queued().multipliedBy(ATTEMPTS));
+    return asked == all.size() || clock.getAsLong() - from >= most.toNanos();
   }
 
   /**
@@ -214,99 +256,6 @@ final class Endpoints {
 
   private static Duration min(Duration a, Duration b) {
     return a.compareTo(b) < 0 ? a : b;
-  }
-
-  /** Begins to ask; sends nothing yet. */
-  Round round(Request request) {
-    return new Round(request);
-  }
-
-  /** One request, at each server at most once; at one server at most twice. By one thread. */
-  final class Round {
-    private final Request request;
-    private final int first = preferred.get();
-    private final long from = areSeveral() ? clock.getAsLong() : 0;
-    private String silent = "";
-    private int asked;
-    private boolean again;
-
-    private Round(Request request) {
-      this.request = request;
-    }
-
-    /**
-     * Sends it to the next server, and on to those behind it while they do not answer.
-     *
-     * @throws LeaseUnavailableException if none does; any may have carried it out
-     */
-    Sent send() throws LeaseUnavailableException {
-      while (true) {
-        int index = (first + asked) % all.size();
-        asked++;
-        Endpoint to = all.get(index);
-        URI uri = URI.create(to.base() + request.path());
-        try {
-          Answered reply = to.transport().exchange(request.method(), uri, request.body(), more());
-          return new Sent(reply, again, uri);
-        } catch (IOException e) {
-          again |= !(e instanceof ConnectException);
-          leave(index);
-          if (!isOver()) {
-            silent += areSeveral() ? " at " + uri + ": " + reason(e) + ", and" : "";
-            continue;
-          }
-          throw new LeaseUnavailableException(
-              "no answer from the lease service"
-                  + silent
-                  + " at "
-                  + uri
-                  + ": "
-                  + reason(e)
-                  + TlsInWords.hint(e, uri),
-              e);
-        } catch (InterruptedException e) {
-          Thread.currentThread().interrupt();
-          again = true;
-          throw new LeaseUnavailableException(
-              "interrupted while asking the lease service at " + uri, e);
-        }
-      }
-    }
-
-    /**
-     * Whether the next server is to be asked, where the last one has turned the request away.
-     *
-     * @param maybeDone whether that one may have carried it out all the same
-     */
-    boolean goesOn(boolean maybeDone) {
-      if (!areSeveral()) {
-        return false;
-      }
-      leave((first + asked - 1) % all.size());
-      again |= maybeDone;
-      return !isOver();
-    }
-
-    /** Whether a server that did not answer may have carried it out. */
-    boolean mayBeDone() {
-      return again;
-    }
-
-    /** How much longer than usual an answer may take; negative: how much less. */
-    private Duration more() {
-      return share(request.within()).minus(patience.answer()).plus(request.queued());
-    }
-
-    private boolean isOver() {
-      if (!areSeveral()) {
-        return asked == ATTEMPTS;
-      }
-      Duration most =
-          share(request.within())
-              .multipliedBy(all.size())
-              .plus(request.queued().multipliedBy(ATTEMPTS));
-      return asked == all.size() || clock.getAsLong() - from >= most.toNanos();
-    }
   }
 
   static String reason(IOException e) {

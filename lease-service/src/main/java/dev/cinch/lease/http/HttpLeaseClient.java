@@ -8,7 +8,6 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
@@ -56,15 +55,9 @@ public final class HttpLeaseClient implements LeaseService {
   static final int MAX_ANSWER_BYTES =
       (int) Math.min(16 << 20, Runtime.getRuntime().maxMemory() / 4);
 
-  /**
-   * The longest that a request waits in one server's queue where there are others, milliseconds.
-   */
-  private static final long QUEUED_MS = 10_000;
-
   private final Endpoints servers;
   private final OperationCalls calls;
   private final Patience patience;
-  private final long queuedMs;
 
   /** Operations for which the store need not be asked, but in rare cases. */
   private final ByWait<Result> holders;
@@ -74,7 +67,6 @@ public final class HttpLeaseClient implements LeaseService {
 
   private HttpLeaseClient(Builder b) {
     patience = new Patience(b.connectTimeout, b.requestTimeout);
-    queuedMs = b.addresses.all().size() == 1 ? MAX_WAIT_MS : b.queuedMs;
     List<Endpoint> endpoints =
         b.addresses.all().stream().map(at -> new Endpoint(at, b.transport(at, patience))).toList();
     servers = new Endpoints(endpoints, patience, b.clock);
@@ -103,7 +95,6 @@ public final class HttpLeaseClient implements LeaseService {
     private final ServerAddresses addresses;
     private Duration connectTimeout = Duration.ofSeconds(2);
     private Duration requestTimeout = Duration.ofSeconds(5);
-    private long queuedMs = QUEUED_MS;
     private Credentials credentials = Credentials.NONE;
     private @Nullable Function<URI, Transport> transports;
     private LongSupplier clock = SystemTime.INSTANCE::monotonicNanos;
@@ -134,13 +125,6 @@ public final class HttpLeaseClient implements LeaseService {
     @CanIgnoreReturnValue
     public Builder credentials(Credentials credentials) {
       this.credentials = credentials;
-      return this;
-    }
-
-    /** How long a request waits in the queue of one of several servers, 10 s unless told so. */
-    @CanIgnoreReturnValue
-    Builder queuedMs(long ms) {
-      this.queuedMs = ms;
       return this;
     }
 
@@ -182,32 +166,15 @@ public final class HttpLeaseClient implements LeaseService {
   }
 
   private Outcome alone(Operation operation) throws LeaseUnavailableException {
-    if (operation instanceof Operation.Acquire acquire) {
-      return acquire.waitMs() > 0 ? queue(acquire) : newcomers.call(acquire).known();
+    boolean acquires = operation instanceof Operation.Acquire;
+    boolean waits = // for the store or in a queue, and others would wait with it
+        operation instanceof Operation.Acquire acquire
+            ? acquire.waitMs() > 0
+            : operation instanceof Operation.Resume || operation instanceof Operation.Revoke;
+    if (waits) {
+      return calls.sendAlone(operation).known();
     }
-    boolean waits = // for the store, and others would wait with it
-        operation instanceof Operation.Resume || operation instanceof Operation.Revoke;
-    return (waits ? calls.sendAlone(operation) : holders.call(operation)).known();
-  }
-
-  /**
-   * By itself: others would wait with it. Of several servers one that hangs can't be told from one
-   * that has it wait. So it waits for a part of the time, and again where it stood.
-   */
-  private Outcome queue(Operation.Acquire acquire) throws LeaseUnavailableException {
-    long from = SystemTime.INSTANCE.monotonicNanos();
-    for (long left = acquire.waitMs(); ; ) {
-      long part = Math.min(left, queuedMs);
-      Outcome outcome = calls.sendAlone(acquire.waiting(part)).known();
-      long before = left;
-      left = acquire.waitMs() - (SystemTime.INSTANCE.monotonicNanos() - from) / 1_000_000;
-      boolean waited = before - left >= part / 2; // and was not answered at once
-      boolean held =
-          outcome instanceof Outcome.Refused refused && refused.refusal().reason() == Reason.HELD;
-      if (!held || left <= 0 || !waited) {
-        return outcome;
-      }
-    }
+    return (acquires ? newcomers : holders).call(operation).known();
   }
 
   /** Which server is asked first. */

@@ -35,6 +35,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** One service at several addresses, whose servers die, hang and start. */
 @Timeout(600)
@@ -264,6 +265,17 @@ final class FailoverTest {
     assertTrue(String.valueOf(e.getMessage()).contains("did not answer at first"), "" + e);
   }
 
+  /** Nor is what was refused before: the silent one may have granted it since. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aRefusalBeforeALostAnswerIsNoAnswer(boolean lastRefuses) throws Exception {
+    a.before = CellNode::cutOff;
+    b.after = b::hang;
+    c.before = lastRefuses ? CellNode::cutOff : c::hang;
+    assertThrows(LeaseUnavailableException.class, () -> impatient().acquire(rig.request("x")));
+    assertEquals(LeaseInfo.State.HELD, state("x"));
+  }
+
   /** Nor after one that no service stood behind: that may hear of it yet. */
   @Test
   void aRefusalAfterAFailureIsNoAnswer() throws Exception {
@@ -300,23 +312,6 @@ final class FailoverTest {
     var unused = rig.acquire("x");
     a.before = CellNode::cutOff;
     refused(Reason.HELD, () -> client.acquire(rig.request("x")));
-  }
-
-  @Test
-  void aQueueIsWaitedInElsewhere() throws Exception {
-    Grant first = client.acquire(rig.request("x"));
-    a.before = CellNode::starting;
-    b.before =
-        () -> {
-          if (b.asked.size() == 2) {
-            rig.service.release(first.id(), LeaseReport.NOTHING);
-          }
-        };
-    var waits = HttpLeaseClient.builder(addresses(a, b, c)).queuedMs(50).build();
-    Operation.Acquire request = rig.request("x");
-    Grant grant = waits.acquire(request.waiting(60_000));
-    assertEquals(rig.service.acquire(request), grant);
-    assertEquals(List.of(), c.asked);
   }
 
   /** Whoever waits goes on at once, with the same id, and is not told that the lease is held. */
