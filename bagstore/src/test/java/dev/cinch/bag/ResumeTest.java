@@ -169,7 +169,7 @@ final class ResumeTest extends SessionRig {
   }
 
   @Test
-  void l13_aLeaseWhoseServiceWasReplacedUnheardIsNotResumedToBeReleased() throws Exception {
+  void l13_theReleaseOfALeaseWhoseServiceWasDownComesAfterItWasResumed() throws Exception {
     try (var a = new Holder("a")) {
       a.session.acquire(NAMES, LEASE);
       a.append("1");
@@ -177,12 +177,11 @@ final class ResumeTest extends SessionRig {
       a.live(4_000);
       replace(a);
       a.network.cut = false;
-      assertEquals(false, a.session.release());
+      assertTrue(a.session.release());
     }
-    rig.time.advanceMs(120_000);
     try (var b = new Holder("b")) {
       b.session.acquire(NAMES, LEASE);
-      assertTrue(b.session.fence(NAME).upTo() > 0);
+      assertEquals(Fence.NONE, b.session.fence(NAME));
       b.append("2");
     }
     assertEquals(2, audit().messages());
@@ -213,17 +212,16 @@ final class ResumeTest extends SessionRig {
   }
 
   @Test
-  void l12_aReleaseThatReachesALaterInstanceIsNone() throws Exception {
+  void l13_aReleaseThatOnlyALaterInstanceGotIsMadeThere() throws Exception {
     try (var a = new Holder("a")) {
       a.session.acquire(NAMES, LEASE);
       a.append("1");
       replace(a);
-      assertEquals(false, a.session.release());
+      assertTrue(a.session.release());
     }
-    rig.time.advanceMs(120_000);
     try (var b = new Holder("b")) {
       b.session.acquire(NAMES, LEASE);
-      assertTrue(b.session.fence(NAME).upTo() > 0);
+      assertEquals(Fence.NONE, b.session.fence(NAME));
       b.append("2");
     }
     assertEquals(2, audit().messages());
