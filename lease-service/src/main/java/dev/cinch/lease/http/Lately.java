@@ -38,6 +38,9 @@ final class Lately {
 
   private record Numbered(long number, TrailEvent event) {}
 
+  /** How many leases were held, and when that was, by the clock. */
+  private record Counted(OptionalLong held, long at) {}
+
   /** No other server's tags begin so. */
   private final String origin = Long.toHexString(new SecureRandom().nextLong());
 
@@ -46,8 +49,7 @@ final class Lately {
   private final Expiries expiries;
   private final ArrayDeque<Numbered> refused = new ArrayDeque<>();
   private final ArrayDeque<Numbered> others = new ArrayDeque<>();
-  private OptionalLong held = OptionalLong.empty();
-  private long countedAt;
+  private volatile @Nullable Counted counted;
   private long last;
   private long expired;
 
@@ -118,14 +120,15 @@ final class Lately {
     }
   }
 
-  /** To count goes over all leases: not more than once a second. */
-  private synchronized OptionalLong held() {
+  /** To count goes over all leases: about once a second, and nobody who grants waits for it. */
+  private OptionalLong held() {
     long now = clock.getAsLong();
-    if (countedAt == 0 || now - countedAt > SECOND) {
-      held = service.counts().held();
-      countedAt = now;
+    Counted last = counted;
+    if (last == null || now - last.at() > SECOND) {
+      last = new Counted(service.counts().held(), now);
+      counted = last;
     }
-    return held;
+    return last.held();
   }
 
   private synchronized long number() {
@@ -133,9 +136,12 @@ final class Lately {
   }
 
   /** The newest that a caller may see, newest first. */
-  private synchronized List<TrailEvent> newest(Caller caller, int limit) {
-    var all = new ArrayList<Numbered>(refused);
-    all.addAll(others);
+  private List<TrailEvent> newest(Caller caller, int limit) {
+    var all = new ArrayList<Numbered>();
+    synchronized (this) {
+      all.addAll(refused);
+      all.addAll(others);
+    }
     all.sort(Comparator.comparingLong(Numbered::number).reversed());
     var found = new ArrayList<TrailEvent>();
     for (Iterator<Numbered> each = all.iterator(); each.hasNext() && found.size() < limit; ) {

@@ -34,11 +34,16 @@ final class LeaseQueries {
    * What a request is answered with, beside the service.
    *
    * @param waiting those who wait for leases, where that may be asked for
+   * @param waits how many wait
    * @param at what {@link Revision#now} was
    * @param known the tag of an answer that its reader has; null if it has none
    */
-  record View(Map<LeaseName, List<WaitingRoom.Request>> waiting, long at, @Nullable String known) {
-    static final View NOTHING = new View(Map.of(), 0, null);
+  record View(
+      Map<LeaseName, List<WaitingRoom.Request>> waiting,
+      int waits,
+      long at,
+      @Nullable String known) {
+    static final View NOTHING = new View(Map.of(), 0, 0, null);
   }
 
   /**

@@ -190,10 +190,12 @@ final class RequestHandler {
       } else if (store != null && path.equals(StoreStatus.PATH)) {
         tellStore(store, request, method, path, caller);
       } else {
-        boolean tellsWaiters = LeaseQueries.isDetailed(query) || path.equals(Lately.PATH);
         var view =
             new LeaseQueries.View(
-                tellsWaiters && !caller.permissions().isEmpty() ? waiting.byName() : Map.of(),
+                LeaseQueries.isDetailed(query) && !caller.permissions().isEmpty()
+                    ? waiting.byName()
+                    : Map.of(),
+                waiting.size(),
                 revision.now(),
                 request.getHeader(HttpHeaders.IF_NONE_MATCH));
         submit(

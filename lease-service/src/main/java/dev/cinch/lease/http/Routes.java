@@ -342,8 +342,7 @@ final class Routes {
         return cell(cell);
       }
       if (path.equals(Lately.PATH)) {
-        int waiting = view.waiting().values().stream().mapToInt(List::size).sum();
-        return lately.answer(query, caller, waiting, view.known());
+        return lately.answer(query, caller, view.waits(), view.known());
       }
       if (path.equals(LEASES)) {
         return queries.list(query, caller, view);

@@ -41,7 +41,7 @@ final class RevisionTest {
   }
 
   private Answer list(@Nullable String tag) throws Exception {
-    return queries.list("prefix=a", ALL, new LeaseQueries.View(Map.of(), revision.now(), tag));
+    return queries.list("prefix=a", ALL, new LeaseQueries.View(Map.of(), 0, revision.now(), tag));
   }
 
   private int again(@Nullable String tag) throws Exception {
@@ -107,7 +107,7 @@ final class RevisionTest {
   void aTagIsOfBeforeTheListing() throws Exception {
     long before = revision.now();
     Grant unused = rig.acquire("a");
-    Answer answer = queries.list("", ALL, new LeaseQueries.View(Map.of(), before, null));
+    Answer answer = queries.list("", ALL, new LeaseQueries.View(Map.of(), 0, before, null));
     assertEquals(200, again(answer.headers().get(Answer.TAG)));
   }
 

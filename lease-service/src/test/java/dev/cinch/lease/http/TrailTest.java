@@ -259,7 +259,7 @@ final class TrailTest {
   }
 
   private int again(Caller caller, @Nullable String tag) {
-    var view = new LeaseQueries.View(Map.of(), 0, tag);
+    var view = new LeaseQueries.View(Map.of(), 0, 0, tag);
     return routes.answer("GET", Lately.PATH, null, new byte[0], caller, view).status();
   }
 
