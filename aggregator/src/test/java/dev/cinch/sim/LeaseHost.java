@@ -3,6 +3,7 @@ package dev.cinch.sim;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.registry.StoreShards;
+import dev.cinch.lease.InCaller;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
@@ -22,6 +23,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.PriorityQueue;
+import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -228,6 +230,7 @@ final class LeaseHost implements SimProcess.Body {
     MemoryLeaseService.Builder service =
         MemoryLeaseService.builder(signer, instance)
             .registry(new StoreInstances(store.context(), Optional.empty(), shard, Workbench.KEY))
+            .storeThread(new InCaller())
             .longestLeaseMs(LONGEST_MS)
             .ceilingAheadMs(world.plan.ceilingAheadMs())
             .limits(rivalry != null && world.plan.seed() % 2 == 0 ? TIGHT : LIMITS);
@@ -340,9 +343,12 @@ final class LeaseHost implements SimProcess.Body {
       world.scheduler.sleepUntil(world.scheduler.now() + ENDING_NANOS / 20);
     }
     try {
-      lastWords += i.service().leaveLastWords() ? 1 : 0;
+      lastWords += i.service().leaveLastWords().join() ? 1 : 0;
       world.scheduler.note(Op.NOTE, "service", 0, "last words");
-    } catch (IOException e) {
+    } catch (CompletionException e) {
+      if (e.getCause() instanceof Gone gone) {
+        throw gone;
+      }
       world.scheduler.note(Op.NOTE, "service", 0, "no last words, or some");
     }
   }

@@ -55,6 +55,7 @@ abstract class SessionRig {
 
   static MemoryLeaseService serve(SigningKey key, TimeSource time, Store store) throws IOException {
     return MemoryLeaseService.builder(new WitnessSigner(key), time)
+        .storeInCallers()
         .registry(new StoreInstances(store.context(), key))
         .start();
   }
@@ -84,7 +85,7 @@ abstract class SessionRig {
                   case "checkClock" -> null;
                   default -> call.by(of);
                 });
-    return MemoryLeaseService.builder(signer, time).registry(registry).start();
+    return MemoryLeaseService.builder(signer, time).storeInCallers().registry(registry).start();
   }
 
   final Store store(StoreFs fs, TimeSource time, String machine) throws IOException {

@@ -507,7 +507,10 @@ class SessionRulesTest extends SessionRig {
     for (int i = 0; i < 2; i++) {
       var registry = new StoreInstances(store, Optional.empty(), new Shard(map, i + 1), key);
       servers[i] =
-          MemoryLeaseService.builder(new WitnessSigner(key), rig.time).registry(registry).start();
+          MemoryLeaseService.builder(new WitnessSigner(key), rig.time)
+              .storeInCallers()
+              .registry(registry)
+              .start();
     }
     rig.time.advanceMs(60_000);
     var either = new Cut(servers[0]);

@@ -1,15 +1,19 @@
 package dev.cinch.cli;
 
 import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.belongToAnyOf;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.equivalentTo;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.Dependency;
 import com.tngtech.archunit.core.domain.JavaCall;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
@@ -26,7 +30,10 @@ import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.service.InstanceRegistry;
+import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -34,7 +41,9 @@ import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -118,6 +127,32 @@ class ModulesTest {
             .should()
             .dependOnClassesThat()
             .resideInAnyPackage(CLI));
+  }
+
+  /** Rule L3: a grant compares numbers. What it needs of the store it asks for, and waits. */
+  @Test
+  void noGrantReachesTheStore() {
+    var reached = new TreeMap<String, JavaClass>();
+    reach(all.get("dev.cinch.lease.memory.Operations"), reached);
+    reach(all.get("dev.cinch.lease.memory.MemoryLeases"), reached);
+    assertTrue(reached.containsKey("dev.cinch.lease.table.LeaseRules"));
+    var io =
+        equivalentTo(InstanceRegistry.class)
+            .or(resideInAnyPackage("java.nio.file..", "java.nio.channels..", "java.net.."))
+            .or(assignableTo(InputStream.class))
+            .or(assignableTo(File.class));
+    for (JavaClass type : reached.values()) {
+      for (Dependency to : type.getDirectDependenciesFromSelf()) {
+        assertFalse(io.test(to.getTargetClass()), to.getDescription());
+      }
+    }
+  }
+
+  /** All that a class refers to, and so on. */
+  private static void reach(JavaClass from, Map<String, JavaClass> reached) {
+    if (from.getName().startsWith("dev.cinch.") && reached.put(from.getName(), from) == null) {
+      from.getDirectDependenciesFromSelf().forEach(to -> reach(to.getTargetClass(), reached));
+    }
   }
 
   @Test

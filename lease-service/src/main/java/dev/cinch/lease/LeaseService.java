@@ -1,9 +1,9 @@
 package dev.cinch.lease;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * Hands out leases. Every backend implements it, and the HTTP client does too, so that callers need
@@ -33,15 +33,22 @@ public interface LeaseService {
   List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException;
 
   /**
-   * The same for callers that must not wait, and for several requests at once. An operation for
-   * which a file or another machine would have to be asked is not begun, nor are those behind it in
-   * its request: they are to be carried out in their order.
-   *
-   * @return for each request what became of its first operations; of all of them, or those before
-   *     one to be asked for by {@link #carryOut(List)}
+   * Whether its calls may wait for other machines or for files: then {@link #begin} is none of its
+   * own.
    */
-  default List<List<Outcome>> carryOutNow(List<List<Operation>> requests) {
-    return Collections.nCopies(requests.size(), List.of());
+  default boolean waits() {
+    return true;
+  }
+
+  /**
+   * The same for callers that must not wait, and for several requests at once, whose witnesses may
+   * share a signature.
+   *
+   * @return for each request what {@link #carryOut(List)} would return or throw, most often at once
+   * @throws UnsupportedOperationException if it {@link #waits}
+   */
+  default List<CompletableFuture<List<Outcome>>> begin(List<List<Operation>> requests) {
+    throw new UnsupportedOperationException("this service may wait: use carryOut");
   }
 
   /** Carries out one operation; as {@link #carryOut(List)}. */

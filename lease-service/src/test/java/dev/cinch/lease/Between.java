@@ -23,7 +23,7 @@ public final class Between {
 
     /** Whether operations are to be carried out of which the first is of this kind. */
     public boolean carriesOut(Class<? extends Operation> kind) {
-      return is("carryOut") && kind.isInstance(((List<?>) args[0]).get(0));
+      return is("carryOut") && ((List<?>) args[0]).stream().limit(1).anyMatch(kind::isInstance);
     }
 
     /** Has another one answer. */

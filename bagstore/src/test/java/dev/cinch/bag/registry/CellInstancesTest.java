@@ -252,7 +252,10 @@ final class CellInstancesTest {
   }
 
   private MemoryLeaseService serve(SigningKey key, StoreInstances registry) throws IOException {
-    return MemoryLeaseService.builder(new WitnessSigner(key), rig.time).registry(registry).start();
+    return MemoryLeaseService.builder(new WitnessSigner(key), rig.time)
+        .storeInCallers()
+        .registry(registry)
+        .start();
   }
 
   private Witness acquire(MemoryLeaseService service, String name, long durationMs)

@@ -75,6 +75,7 @@ final class StoreInstancesTest {
   private MemoryLeaseService serve(StoreContext store) throws IOException {
     return MemoryLeaseService.builder(
             new WitnessSigner(SigningKey.ofSeed(new byte[32])), store.time())
+        .storeInCallers()
         .registry(new StoreInstances(store, KEY))
         .start();
   }

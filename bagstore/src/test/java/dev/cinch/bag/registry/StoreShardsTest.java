@@ -59,7 +59,10 @@ final class StoreShardsTest {
   }
 
   private MemoryLeaseService serve(StoreInstances registry) throws IOException {
-    return MemoryLeaseService.builder(new WitnessSigner(KEY), rig.time).registry(registry).start();
+    return MemoryLeaseService.builder(new WitnessSigner(KEY), rig.time)
+        .storeInCallers()
+        .registry(registry)
+        .start();
   }
 
   private ShardMap publish(int count) throws IOException {

@@ -127,6 +127,7 @@ abstract class StorageProtocol {
 
   private MemoryLeaseService serve(Store store) throws Exception {
     return MemoryLeaseService.builder(new WitnessSigner(key), time)
+        .storeInCallers()
         .registry(new StoreInstances(store.context(), key))
         .start();
   }

@@ -101,6 +101,7 @@ final class SessionWorld extends World {
     assertEquals(1, TrustedKeyFiles.add(elsewhere.context(), KEY));
     service =
         MemoryLeaseService.builder(new WitnessSigner(KEY), rig.time)
+            .storeInCallers()
             .registry(new StoreInstances(elsewhere.context(), KEY))
             .start();
     keeper = LeaseKeeper.stepped(rig.time);

@@ -22,7 +22,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
@@ -59,8 +58,12 @@ public final class LateService implements LeaseService {
     }
   }
 
+  private boolean isStarted() {
+    return started.isDone() && !started.isCompletedExceptionally();
+  }
+
   private LeaseService service() throws LeaseUnavailableException {
-    if (!started.isDone() || started.isCompletedExceptionally()) {
+    if (!isStarted()) {
       throw new LeaseUnavailableException("the lease service is starting", null);
     }
     return started.join();
@@ -68,7 +71,7 @@ public final class LateService implements LeaseService {
 
   /** How it is; never waits. */
   public Health health(String store) {
-    if (!started.isDone() || started.isCompletedExceptionally()) {
+    if (!isStarted()) {
       return Health.starting(store);
     }
     MemoryLeaseService service = started.join();
@@ -77,9 +80,7 @@ public final class LateService implements LeaseService {
 
   /** Which instance has taken over for good, in words; empty if none has. */
   public Optional<String> supersededBy() {
-    return started.isDone() && !started.isCompletedExceptionally()
-        ? started.join().supersededBy()
-        : Optional.empty();
+    return isStarted() ? started.join().supersededBy() : Optional.empty();
   }
 
   /** What the service says about itself; waited for, since there is no answer without it. */
@@ -89,7 +90,7 @@ public final class LateService implements LeaseService {
 
   /** The service's maintenance, if it is there; and whether those can be reached that it needs. */
   public void maintain() {
-    if (started.isDone() && !started.isCompletedExceptionally()) {
+    if (isStarted()) {
       started.join().probe();
       started.join().maintain();
     }
@@ -103,7 +104,7 @@ public final class LateService implements LeaseService {
    *     where the leases are not in this process's memory
    */
   Optional<String> end(TimeSource time) throws InterruptedException {
-    if (!started.isDone() || started.isCompletedExceptionally()) {
+    if (!isStarted()) {
       return Optional.empty();
     }
     MemoryLeaseService service = started.join();
@@ -114,12 +115,9 @@ public final class LateService implements LeaseService {
       }
       time.sleepNanos(END_NANOS / 100);
     }
-    var leaving = new FutureTask<Boolean>(service::leaveLastWords);
-    var thread = new Thread(leaving, "cinch-last-words");
-    thread.setDaemon(true); // a store that hangs keeps no server from its end
-    thread.start();
     try {
-      boolean unused = leaving.get(LEAVE_SECONDS, TimeUnit.SECONDS);
+      // A store that hangs keeps no server from its end.
+      boolean unused = service.leaveLastWords().get(LEAVE_SECONDS, TimeUnit.SECONDS);
       return Optional.empty();
     } catch (ExecutionException e) {
       return Optional.of(String.valueOf(Objects.requireNonNull(e.getCause()).getMessage()));
@@ -130,14 +128,12 @@ public final class LateService implements LeaseService {
 
   @Override
   public boolean hears() {
-    return started.isDone() && !started.isCompletedExceptionally() && started.join().hears();
+    return isStarted() && started.join().hears();
   }
 
   @Override
   public ServiceCounts counts() {
-    return started.isDone() && !started.isCompletedExceptionally()
-        ? started.join().counts()
-        : ServiceCounts.NONE;
+    return isStarted() ? started.join().counts() : ServiceCounts.NONE;
   }
 
   @Override
@@ -146,10 +142,13 @@ public final class LateService implements LeaseService {
   }
 
   @Override
-  public List<List<Outcome>> carryOutNow(List<List<Operation>> requests) {
-    return started.isDone() && !started.isCompletedExceptionally()
-        ? started.join().carryOutNow(requests)
-        : LeaseService.super.carryOutNow(requests);
+  public boolean waits() {
+    return isStarted() ? started.join().waits() : true;
+  }
+
+  @Override
+  public List<CompletableFuture<List<Outcome>>> begin(List<List<Operation>> requests) {
+    return started.join().begin(requests);
   }
 
   @Override

@@ -82,6 +82,7 @@ class CellReplaceTest {
       var where = new InstanceFile("http://127.0.0.1:1", "server");
       servers.add(
           MemoryLeaseService.builder(new WitnessSigner(SigningKey.load(key)), time)
+              .storeInCallers()
               .registry(new StoreInstances(opened.context(), where, SigningKey.load(key)))
               .start());
       number = servers.get(0).number();
@@ -103,7 +104,8 @@ class CellReplaceTest {
         backend.check(true);
         Path own = backend.signingKey().orElseThrow();
         MemoryLeaseService.Builder builder =
-            MemoryLeaseService.builder(new WitnessSigner(SigningKey.load(own)), time);
+            MemoryLeaseService.builder(new WitnessSigner(SigningKey.load(own)), time)
+                .storeInCallers();
         nodes.add(
             backend.start(
                 builder,

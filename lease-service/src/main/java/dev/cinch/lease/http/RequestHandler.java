@@ -14,7 +14,11 @@ import io.vertx.core.http.HttpServerResponse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import javax.naming.InvalidNameException;
@@ -35,7 +39,9 @@ final class RequestHandler {
   /** More witnesses than that a worker writes. */
   private static final int WRITTEN_AT_ONCE = 64;
 
-  private static final String ACQUIRE = "/v1/leases/acquire";
+  /** So many requests are begun at once, and share a signature; the next ones after others. */
+  private static final int BEGUN_AT_ONCE = 16;
+
   private static final Logger log = LoggerFactory.getLogger(RequestHandler.class);
 
   private final Routes routes;
@@ -272,38 +278,61 @@ final class RequestHandler {
     return asked.isPresent();
   }
 
+  /** Begins what the turn has brought, or some of it: no more than the loop has time for. */
   private void endTurn() {
-    List<InTurn> brought = turn;
-    turn = new ArrayList<>();
-    List<List<Outcome>> outcomes;
-    try {
-      outcomes = service.carryOutNow(brought.stream().map(r -> r.asked().operations()).toList());
-    } catch (RuntimeException e) {
-      brought.forEach(r -> write(r.request(), Written.of(failed(r.request(), e))));
+    List<InTurn> brought = turn.subList(0, Math.min(turn.size(), BEGUN_AT_ONCE));
+    turn = new ArrayList<>(turn.subList(brought.size(), turn.size()));
+    if (!turn.isEmpty()) {
+      loop.run(this::endTurn);
+    }
+    if (service.waits()) {
+      brought.forEach(
+          r -> submit(r.asked().lane(), r.request(), () -> Written.of(routes.carryOut(r.asked()))));
       return;
     }
-    for (int i = 0; i < brought.size(); i++) {
-      carriedOut(brought.get(i).request(), brought.get(i).asked(), outcomes.get(i));
+    List<CompletableFuture<List<Outcome>>> begun =
+        service.begin(brought.stream().map(r -> r.asked().operations()).toList());
+    for (int i = 0; i < begun.size(); i++) {
+      InTurn r = brought.get(i);
+      onLoop(begun.get(i), (outcomes, e) -> carriedOut(r.request(), r.asked(), outcomes, e));
     }
   }
 
-  /**
-   * Answers it, or has a worker do so: which may wait, as for the rest of its operations, or takes
-   * long.
-   *
-   * @param now what became of the first of its operations
-   */
-  private void carriedOut(HttpServerRequest request, Routes.Asked asked, List<Outcome> now) {
+  /** Has it told on the loop what became of something: now, if that is known. */
+  private <T> void onLoop(
+      CompletableFuture<T> begun, BiConsumer<@Nullable T, @Nullable Throwable> told) {
+    if (!begun.isDone()) {
+      var unused = begun.whenComplete((known, e) -> loop.run(() -> told.accept(known, e)));
+      return;
+    }
+    T known = null;
+    Throwable failure = null;
+    try {
+      known = begun.join();
+    } catch (CompletionException e) {
+      failure = e.getCause();
+    }
+    told.accept(known, failure);
+  }
+
+  /** Answers it, or has a worker do so where that takes long. */
+  private void carriedOut(
+      HttpServerRequest request,
+      Routes.Asked asked,
+      @Nullable List<Outcome> outcomes,
+      @Nullable Throwable unknown) {
+    if (outcomes == null) {
+      write(request, Written.of(routes.unanswered(asked, Objects.requireNonNull(unknown))));
+      return;
+    }
     int witnesses = 0;
-    for (Outcome outcome : now) {
+    for (Outcome outcome : outcomes) {
       witnesses += outcome instanceof Outcome.Granted g ? g.grant().witnesses().size() : 0;
     }
-    if (now.size() < asked.operations().size()) {
-      submit(asked.lane(), request, () -> Written.of(routes.answerRest(asked, now)));
-    } else if (witnesses > WRITTEN_AT_ONCE) {
-      submit(asked.lane(), request, () -> Written.of(routes.answer(asked, now)));
+    if (witnesses > WRITTEN_AT_ONCE) {
+      submit(asked.lane(), request, () -> Written.of(routes.answer(asked, outcomes)));
     } else {
-      write(request, Written.of(routes.answer(asked, now)));
+      write(request, Written.of(routes.answer(asked, outcomes)));
     }
   }
 
@@ -350,20 +379,23 @@ final class RequestHandler {
     waiting.run(() -> waiting.ask(waiter));
   }
 
-  /** An acquire of one who waits: at once where the service need not wait for its store. */
+  /** An acquire of one who waits: at once where the service need not wait for others. */
   private void attempt(Operation acquire, Consumer<Outcome> done, Consumer<Answer> failed) {
-    List<Outcome> now;
-    try {
-      now = service.carryOutNow(List.of(List.of(acquire))).get(0);
-    } catch (RuntimeException e) {
-      failed.accept(Routes.failed("POST", ACQUIRE, e));
+    if (service.waits()) {
+      if (!workers.submit(Workers.Lane.OTHERS, () -> attemptLater(acquire, done, failed))) {
+        failed.accept(overloaded());
+      }
       return;
     }
-    if (!now.isEmpty()) {
-      done.accept(now.get(0));
-    } else if (!workers.submit(Workers.Lane.OTHERS, () -> attemptLater(acquire, done, failed))) {
-      failed.accept(overloaded());
-    }
+    onLoop(
+        service.begin(List.of(List.of(acquire))).get(0),
+        (outcomes, e) -> {
+          if (outcomes == null) {
+            failed.accept(Routes.unanswered(Objects.requireNonNull(e)));
+          } else {
+            done.accept(outcomes.get(0));
+          }
+        });
   }
 
   private void attemptLater(Operation acquire, Consumer<Outcome> done, Consumer<Answer> failed) {
@@ -371,10 +403,8 @@ final class RequestHandler {
     try {
       Outcome outcome = service.carryOut(List.of(acquire)).get(0);
       tell = () -> done.accept(outcome);
-    } catch (LeaseUnavailableException e) {
-      tell = () -> failed.accept(Routes.unavailable(e));
-    } catch (RuntimeException e) {
-      Answer answer = Routes.failed("POST", ACQUIRE, e);
+    } catch (LeaseUnavailableException | RuntimeException e) {
+      Answer answer = Routes.unanswered(e);
       tell = () -> failed.accept(answer);
     }
     loop.run(tell);

@@ -286,24 +286,26 @@ final class Routes {
     }
   }
 
-  /**
-   * The answer when the rest of the operations has been carried out, too, which may wait.
-   *
-   * @param first what became of those before the rest
-   */
-  Answer answerRest(Asked asked, List<Outcome> first) {
+  /** Carries out what is asked for, and answers it; may wait. */
+  Answer carryOut(Asked asked) {
     try {
-      var outcomes = new ArrayList<>(first);
-      outcomes.addAll(
-          service.carryOut(asked.operations().subList(first.size(), asked.operations().size())));
-      return answer(asked, outcomes);
-    } catch (LeaseUnavailableException e) {
-      metrics.unavailable(asked);
-      return unavailable(e);
-    } catch (RuntimeException e) {
-      metrics.unavailable(asked);
-      return failed("POST", LEASES, e);
+      return answer(asked, service.carryOut(asked.operations()));
+    } catch (LeaseUnavailableException | RuntimeException e) {
+      return unanswered(asked, e);
     }
+  }
+
+  /** The answer where it is not known what became of the operations. */
+  Answer unanswered(Asked asked, Throwable why) {
+    metrics.unavailable(asked);
+    return unanswered(why);
+  }
+
+  /** Likewise, of an operation that is tried again and again. */
+  static Answer unanswered(Throwable why) {
+    return why instanceof LeaseUnavailableException unavailable
+        ? unavailable(unavailable)
+        : failed("POST", LEASES, why);
   }
 
   private Answer route(
@@ -316,7 +318,7 @@ final class Routes {
       throws WireException, LeaseUnavailableException {
     Optional<Asked> asked = asked(method, path, query, body, caller);
     if (asked.isPresent()) {
-      return answerRest(asked.get(), List.of());
+      return carryOut(asked.get());
     }
     if (method.equals("GET")) {
       if (path.equals("/v1/time")) {

@@ -1,31 +1,25 @@
 package dev.cinch.lease.memory;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.ClockOffException;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.table.Refusals;
-import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
-import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
  * How right this machine's clock is by the store's, and what may be signed by it (rule L18).
- * Thread-safe; {@link #compare} is called with the registry's turn.
+ * Thread-safe; {@link #agreed} and {@link #differs} are called by one thread at a time.
  */
 @CheckReturnValue
 final class ComparedClock {
   /**
    * How old the last comparison may be for anything to be signed, nanoseconds. What a clock may go
-   * wrong by meanwhile is part of {@link InstanceRegistry#clocksApartNanos}.
+   * wrong by meanwhile is part of what clocks may be apart.
    */
   static final long WITHIN = 60_000_000_000L;
 
   /** How old it gets where nobody waits for the next one. */
   private static final long EARLY = 20_000_000_000L;
-
-  private final SignedClock clock;
 
   /** When clocks were compared last, and agreed. */
   private volatile long at;
@@ -41,30 +35,30 @@ final class ComparedClock {
   /**
    * @param start a reading that was compared
    */
-  ComparedClock(SignedClock clock, Reading start) {
-    this.clock = clock;
+  ComparedClock(Reading start) {
     this.at = start.monotonic();
   }
 
-  /** Compares, and goes by this machine's clock from now on if it agrees. */
-  void compare(InstanceRegistry with) throws IOException {
-    Reading now = clock.read();
-    try {
-      with.checkClock(now.wall());
-    } catch (ClockOffException e) {
-      drifted = !now.jumped(); // else the time goes on by a clock that was right
-      off = e.getMessage();
-      throw e;
-    }
-    clock.trust(now);
+  /** A reading was compared, and found right. */
+  void agreed(Reading now) {
     at = now.monotonic();
     drifted = false;
     off = null;
   }
 
-  /** Whether it was off when it was compared last. */
-  boolean isOff() {
-    return off != null;
+  /**
+   * A reading was compared, and found to be off.
+   *
+   * @param by how far, in words
+   */
+  void differs(Reading now, @Nullable String by) {
+    drifted = !now.jumped(); // else the time goes on by a clock that was right
+    off = by;
+  }
+
+  /** Whether the clock is to be compared before anything is done by it. */
+  boolean mustLook(Reading now) {
+    return now.jumped() || off != null;
   }
 
   /** Whether nothing may be signed before it is compared again. */
@@ -78,11 +72,11 @@ final class ComparedClock {
   }
 
   /**
-   * The latest that it may be. A machine that slept is late by its monotonic clock, and who holds a
-   * lease is not.
+   * How much later it may be than this machine has it, nanoseconds. A machine that slept is late by
+   * its monotonic clock, and who holds a lease is not.
    */
-  long latest(Reading now) {
-    return now.isAhead() && off == null ? now.wall() : now.now();
+  long lateBy(Reading now) {
+    return now.isAhead() && off == null ? now.wall() - now.now() : 0;
   }
 
   /**

@@ -4,16 +4,12 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LastWords;
 import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.Waits;
-import java.io.IOException;
 import java.util.Optional;
 import java.util.OptionalLong;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * What instances before this one may have signed, and how long their leases are waited for (rules
@@ -32,17 +28,16 @@ record EarlierInstances(
     Reading start,
     long othersWait,
     long wholeWait) {
-  private static final Logger log = LoggerFactory.getLogger(EarlierInstances.class);
-
-  /** By a registry, once this instance has its number. */
-  static EarlierInstances of(InstanceRegistry registry, Reading start, int mostNames)
-      throws IOException {
-    OptionalLong ceiling = registry.highestEarlierCeiling();
+  /**
+   * By what a registry says, once this instance has its number.
+   *
+   * @param apart how far clocks may be apart, nanoseconds
+   */
+  static EarlierInstances of(
+      OptionalLong ceiling, Optional<LastWords> words, long apart, Reading start) {
     if (ceiling.isEmpty()) {
       return new EarlierInstances(ceiling, Optional.empty(), start, 0, 0);
     }
-    Optional<LastWords> words = words(registry, mostNames);
-    long apart = registry.clocksApartNanos();
     // By any clock. What is left at the start passes by the monotonic clock, which is not set.
     long whole = Waits.saturatedMinus(ceiling.getAsLong(), start.now() - apart);
     long wait = whole;
@@ -52,22 +47,6 @@ record EarlierInstances(
       wait = Math.max(wait, Waits.saturatedMinus(words.get().endedAt(), start.now()));
     }
     return new EarlierInstances(ceiling, words, start, wait, whole);
-  }
-
-  /** A hint for whoever waits: what can't be read is as if it were not there. */
-  private static Optional<LastWords> words(InstanceRegistry registry, int mostNames) {
-    try {
-      Optional<byte[]> left = registry.lastWords();
-      Optional<LastWords> words = left.flatMap(LastWords::decode);
-      if (left.isPresent() && words.filter(w -> w.leases().size() <= mostNames).isEmpty()) {
-        log.warn("the last words of the instance before can't be used: waiting for its ceiling");
-        return Optional.empty();
-      }
-      return words;
-    } catch (IOException e) {
-      log.warn("the last words of the instance before can't be read: {}", e.toString());
-      return Optional.empty();
-    }
   }
 
   /**

@@ -14,8 +14,6 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ServiceCounts;
 import dev.cinch.lease.ServiceInfo;
-import dev.cinch.lease.memory.Operations.Batch;
-import dev.cinch.lease.memory.StoreUse.StoreNeededException;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.table.LastWords;
 import dev.cinch.lease.table.LeaseBackend;
@@ -29,11 +27,14 @@ import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.time.Waits;
 import dev.cinch.lease.witness.GrantSigner;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,8 +43,9 @@ import org.slf4j.LoggerFactory;
  * The lease service in one process's memory, which may be lost at any time (section 6).
  * Thread-safe.
  *
- * <p>Calls may do the registry's I/O and take as long as that does; otherwise they take the time of
- * one signature a name. {@link #maintain} called every second keeps that I/O off their path.
+ * <p>No grant does I/O: it compares a ceiling that was published, and waits for the next one if it
+ * has to. {@link #maintain} called every second keeps that ahead. A call takes the time of one
+ * signature a name.
  */
 @CheckReturnValue
 public final class MemoryLeaseService implements LeaseService {
@@ -57,6 +59,10 @@ public final class MemoryLeaseService implements LeaseService {
   public static final long DEFAULT_CEILING_AHEAD_MS = 30_000;
 
   private static final int MAX_LIST = 10_000;
+
+  /** How long the store's thread waits for its next task, seconds. */
+  private static final long IDLE_S = 10;
+
   private static final long NANOS_PER_MS = 1_000_000;
   private static final Logger log = LoggerFactory.getLogger(MemoryLeaseService.class);
 
@@ -67,15 +73,13 @@ public final class MemoryLeaseService implements LeaseService {
   /** The longest lease that was granted, here or before. */
   private final long longestNanos;
 
+  private final Publisher publisher;
   private final InstanceGuard guard;
   private final LeaseBackend table;
   private final TimeBounds bounds;
   private final BoundRule inTime;
   private final Operations operations;
-  private final StoreUse waiting;
-  private final StoreUse immediate;
-  private final LongAdder signatures = new LongAdder();
-  private final UnderWay underWay = new UnderWay();
+  private final Requests requests;
 
   /** That it serves, or {@link Correlation#NO_STORE}. */
   private final Id store;
@@ -85,15 +89,17 @@ public final class MemoryLeaseService implements LeaseService {
     clock = new SignedClock(b.time);
     longestLeaseMs = b.longestLeaseMs;
     Reading start = clock.read();
-    guard =
-        new InstanceGuard(
+    publisher =
+        Publisher.start(
             b.registry,
             b.fresh,
             longestLeaseMs * NANOS_PER_MS,
             b.ceilingAheadMs * NANOS_PER_MS,
             clock,
             start,
-            b.backend == null ? b.limits.maxEntries() / 2 : -1);
+            b.backend == null ? b.limits.maxEntries() / 2 : -1,
+            b.storeThread == null ? ownThread() : b.storeThread);
+    guard = publisher.guard();
     bounds = b.bounds;
     TableLimits limits =
         b.registry == null ? b.limits : b.limits.allowing(b.registry.timestampsOffNanos());
@@ -114,9 +120,9 @@ public final class MemoryLeaseService implements LeaseService {
                     limits.metadataKept(),
                     () -> clock.read().now()));
     inTime = new BoundRule(bounds, limits.watermarks());
-    operations = new Operations(table, guard, clock, inTime, longestLeaseMs, store);
-    waiting = new StoreUse(guard, clock, true);
-    immediate = new StoreUse(guard, clock, false);
+    operations =
+        new Operations(table, guard, clock, inTime, longestLeaseMs, store, publisher::maintain);
+    requests = new Requests(operations, publisher, signer);
     log.info(
         "lease service instance {} with {} {}",
         guard.number(),
@@ -141,6 +147,23 @@ public final class MemoryLeaseService implements LeaseService {
     return leases;
   }
 
+  private static Executor ownThread() {
+    var thread =
+        new ThreadPoolExecutor(
+            1,
+            1,
+            IDLE_S,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            task -> {
+              var made = new Thread(task, "cinch-lease-store");
+              made.setDaemon(true); // a store that hangs keeps no process from its end
+              return made;
+            });
+    thread.allowCoreThreadTimeOut(true);
+    return thread;
+  }
+
   /**
    * Prepares a service.
    *
@@ -161,6 +184,7 @@ public final class MemoryLeaseService implements LeaseService {
     private long longestLeaseMs = DEFAULT_LONGEST_LEASE_MS;
     private long ceilingAheadMs = DEFAULT_CEILING_AHEAD_MS;
     private LeaseBackend.@Nullable Factory backend;
+    private @Nullable Executor storeThread;
     private TableLimits limits = TableLimits.forHeap(Runtime.getRuntime().maxMemory());
 
     private Builder(GrantSigner signer, TimeSource time) {
@@ -241,6 +265,28 @@ public final class MemoryLeaseService implements LeaseService {
       return this;
     }
 
+    /**
+     * What calls the registry from the start on, one task after the other; a thread of the service
+     * unless told otherwise, which ends when it has had nothing to do for a while.
+     */
+    @CanIgnoreReturnValue
+    public Builder storeThread(Executor thread) {
+      this.storeThread = thread;
+      return this;
+    }
+
+    /** Calls the registry in the threads that call the service: for tests, which set clocks. */
+    @CanIgnoreReturnValue
+    public Builder storeInCallers() {
+      var lock = new Object();
+      return storeThread(
+          task -> {
+            synchronized (lock) {
+              task.run();
+            }
+          });
+    }
+
     /** Where it keeps who has which lease; in this process's memory unless told otherwise. */
     @CanIgnoreReturnValue
     public Builder backend(LeaseBackend.Factory backend) {
@@ -261,76 +307,23 @@ public final class MemoryLeaseService implements LeaseService {
 
   @Override
   public List<Outcome> carryOut(List<Operation> wanted) throws LeaseUnavailableException {
-    if (!underWay.begin()) {
-      throw new LeaseUnavailableException("the lease service has ended", null);
-    }
-    var batch = new Batch(wanted.size());
-    try {
-      for (int i = 0; i < wanted.size() && !batch.isFull(); i++) {
-        operations.carryOut(wanted.get(i), waiting, batch);
-      }
-      return signed(batch);
-    } catch (UnansweredException e) {
-      throw new LeaseUnavailableException(
-          e.getMessage() + "; it may have been done: ask again with the same id", e);
-    } finally {
-      underWay.end();
-    }
+    return requests.carryOut(wanted);
   }
 
   @Override
-  public List<List<Outcome>> carryOutNow(List<List<Operation>> requests) {
-    if (!table.isImmediate() || !underWay.begin()) {
-      return LeaseService.super.carryOutNow(requests);
-    }
-    try {
-      return carriedOut(requests);
-    } finally {
-      underWay.end();
-    }
+  public boolean waits() {
+    return table.waits();
   }
 
-  private List<List<Outcome>> carriedOut(List<List<Operation>> requests) {
-    var batch = new Batch(requests.size());
-    var begun = new int[requests.size()];
-    for (int i = 0; i < begun.length; i++) {
-      begun[i] = carryOutNow(requests.get(i), batch);
-    }
-    List<Outcome> outcomes = signed(batch);
-    var each = new ArrayList<List<Outcome>>(requests.size());
-    int from = 0;
-    for (int count : begun) {
-      each.add(outcomes.subList(from, from + count));
-      from += count;
-    }
-    return each;
-  }
-
-  /** How many of the first operations of a request were carried out. */
-  private int carryOutNow(List<Operation> wanted, Batch batch) {
-    int begun = 0;
-    try {
-      while (begun < wanted.size() && !batch.isFull()) {
-        operations.carryOut(wanted.get(begun), immediate, batch);
-        begun++;
-      }
-    } catch (StoreNeededException e) {
-      // It is left to a thread that may wait.
-    }
-    return begun;
-  }
-
-  private List<Outcome> signed(Batch batch) {
-    if (batch.hasUnsigned()) {
-      signatures.increment();
-    }
-    return batch.signed(signer);
+  @Override
+  public List<CompletableFuture<List<Outcome>>> begin(List<List<Operation>> wanted) {
+    return requests.begin(wanted);
   }
 
   @Override
   public ServiceCounts counts() {
     return new ServiceCounts(
-        table.countHeld(inTime.moment(clock.read())), OptionalLong.of(signatures.sum()));
+        table.countHeld(inTime.moment(clock.read())), OptionalLong.of(requests.signatures()));
   }
 
   @Override
@@ -382,7 +375,7 @@ public final class MemoryLeaseService implements LeaseService {
         roundedUp(guard.earlier().waitLeft(at)),
         roundedUp(at.behindNanos()),
         guard.hasCeilings(),
-        guard.publishedCeiling(),
+        guard.isPublished() ? OptionalLong.of(guard.ceiling()) : OptionalLong.empty(),
         guard.isSuperseded(),
         Optional.of(bounds.at(at.wall(), at.monotonic())),
         bounds.problems());
@@ -426,15 +419,15 @@ public final class MemoryLeaseService implements LeaseService {
   }
 
   /**
-   * Publishes a ceiling that is due and forgets what is long over. To be called about every second
-   * by whoever started the service; may do the registry's I/O, and never throws for it.
+   * Has a ceiling published that is due, and forgets what is long over. To be called about every
+   * second by whoever started the service; never throws for the registry's I/O.
    */
   public void maintain() {
-    if (underWay.hasEnded()) {
+    if (requests.hasEnded()) {
       return;
     }
-    Reading at = waiting.read();
-    guard.maintain(at);
+    Reading at = clock.read();
+    publisher.maintain(at);
     table.sweep(at.now());
   }
 
@@ -453,24 +446,24 @@ public final class MemoryLeaseService implements LeaseService {
    * @return whether it has ended
    */
   public boolean end() {
-    return underWay.endAll();
+    return requests.end();
   }
 
   /**
    * Leaves last words to the next instance, so that this one grants at once what is free (rule
-   * L19). Once, after {@link #end}; does the registry's I/O.
+   * L19). Once, after {@link #end}.
    *
    * @return whether they are there. Not if it has no registry, granted nothing, holds too much, or
-   *     keeps its leases elsewhere; nor if another instance has taken over
-   * @throws IOException if that is unknown: the next instance may wait for the ceilings
+   *     keeps its leases elsewhere; nor if another instance has taken over. It fails with an {@link
+   *     IOException} if that is unknown: the next instance may wait for the ceilings
    * @throws IllegalStateException if the service has not ended
    */
-  public boolean leaveLastWords() throws IOException {
-    if (!underWay.hasEnded()) {
+  public CompletableFuture<Boolean> leaveLastWords() {
+    if (!requests.hasEnded()) {
       throw new IllegalStateException("the service goes on");
     }
     Moment now = inTime.moment(clock.read());
-    return guard.leave(() -> table.lastWords(now, longestNanos));
+    return publisher.leave(() -> table.lastWords(now, longestNanos));
   }
 
   int grantsRemembered() {

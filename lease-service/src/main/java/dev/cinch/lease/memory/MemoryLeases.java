@@ -1,6 +1,5 @@
 package dev.cinch.lease.memory;
 
-import static dev.cinch.lease.table.Refusals.held;
 import static dev.cinch.lease.table.Refusals.invalid;
 import static dev.cinch.lease.table.Refusals.notHeld;
 import static dev.cinch.lease.table.Refusals.notYet;
@@ -154,6 +153,7 @@ final class MemoryLeases implements LeaseBackend {
     }
     Moment at = advance(time);
     // First, since to make room is to forget.
+    LeaseRules.requireFree(leases(wanted), at);
     long unused = LeaseRules.expiry(at, request.durationMs(), ceiling);
     if (!room.make(wanted, request.logs(), now())) {
       requireEnded(room.unended());
@@ -165,21 +165,6 @@ final class MemoryLeases implements LeaseBackend {
       requireEnded(LeaseRules.unended(leases));
     }
     return keep(granted);
-  }
-
-  @Override
-  public synchronized void requireFree(Operation.Acquire request, Moment time)
-      throws LeaseRefusedException {
-    if (grants.get(request.id()) instanceof Grants.Grant) {
-      return; // it may be the holder
-    }
-    for (LeaseName name : request.names().stream().sorted().toList()) {
-      LeaseState lease = lease(name);
-      Moment at = advance(time);
-      if (lease.excludes(at)) {
-        throw held(name, lease.holder(), lease.leftNanos(at));
-      }
-    }
   }
 
   @Override
@@ -277,12 +262,6 @@ final class MemoryLeases implements LeaseBackend {
   public synchronized boolean knows(Id id) {
     Grants.Known known = grants.get(id);
     return known instanceof Grants.Over over ? over.wasGranted() : known != null;
-  }
-
-  @Override
-  public synchronized void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException {
-    rules.requireHere(report);
-    Grants.Grant unused = known(id, Operation.Scope.ALL);
   }
 
   @Override

@@ -17,28 +17,36 @@ import dev.cinch.lease.Outcome;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.service.InstanceRegistry;
+import dev.cinch.lease.memory.Request.Attempt;
+import dev.cinch.lease.memory.StoreCalls.StoreNeededException;
+import dev.cinch.lease.service.InstanceRegistry.End;
 import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.table.LeaseBackend.UnendedException;
+import dev.cinch.lease.table.LeaseRules;
+import dev.cinch.lease.table.LeaseRules.AboveCeilingException;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Refusals;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.Waits;
-import dev.cinch.lease.witness.GrantSigner;
+import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessCodec;
+import dev.cinch.lease.witness.WitnessException;
+import dev.cinch.lease.witness.WitnessVerifier;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The operations on leases up to the signature: what must hold of the request, the clocks, the
- * instance and its ceilings, and then the table. Each takes what it may use of the store. Thread-
- * safe.
+ * instance and its ceilings, and then the table. None does I/O: what it needs of the store it says,
+ * and is tried again from its beginning. Thread-safe.
  */
 final class Operations {
   /**
@@ -47,11 +55,13 @@ final class Operations {
    */
   private static final long HEARD_FOR = 60_000_000_000L;
 
-  /** How often leases are ended for one request: others may expire meanwhile. */
-  private static final int ATTEMPTS_TO_END = 4;
+  /** The most metadata entries in one report. */
+  private static final int MAX_METADATA = 100;
+
+  private static final int MAX_DATA_FILE = 255;
 
   private static final long NANOS_PER_MS = 1_000_000;
-  private static final Logger log = LoggerFactory.getLogger(MemoryLeaseService.class);
+  private static final Logger log = LoggerFactory.getLogger(Operations.class);
 
   private final LeaseBackend table;
   private final InstanceGuard guard;
@@ -59,10 +69,12 @@ final class Operations {
   private final BoundRule inTime;
   private final long longestLeaseMs;
   private final Id storeId;
+  private final Consumer<Reading> publishAhead;
 
   /**
    * @param inTime what holds of reports by those who know the time
    * @param storeId whose leases may be resumed
+   * @param publishAhead has a ceiling published that is due; does not wait for it
    */
   Operations(
       LeaseBackend table,
@@ -70,132 +82,200 @@ final class Operations {
       SignedClock clock,
       BoundRule inTime,
       long longestLeaseMs,
-      Id storeId) {
+      Id storeId,
+      Consumer<Reading> publishAhead) {
     this.table = table;
     this.guard = guard;
     this.clock = clock;
     this.inTime = inTime;
     this.longestLeaseMs = longestLeaseMs;
     this.storeId = storeId;
+    this.publishAhead = publishAhead;
   }
 
-  /** Carries one out and adds what became of it. */
-  void carryOut(Operation operation, StoreUse store, Batch to) {
+  /**
+   * Carries one out and adds what became of it.
+   *
+   * @throws StoreNeededException if its need is to be met first; then it is to be called again
+   */
+  void carryOut(Attempt attempt, Batch to) throws StoreNeededException {
+    Operation operation = attempt.operation;
     try {
+      requireHeard(attempt);
       if (operation instanceof Operation.Renew renew) {
-        to.granted(renew.id(), renew(renew, store));
+        to.granted(renew.id(), renew(renew, attempt));
       } else if (operation instanceof Operation.Acquire acquire) {
-        to.granted(acquire.id(), acquire(acquire, store));
+        to.granted(acquire.id(), acquire(acquire, attempt));
       } else if (operation instanceof Operation.Release release) {
-        to.add(new Outcome.Released(release(release, store)));
+        to.add(new Outcome.Released(release(release, attempt)));
       } else if (operation instanceof Operation.Resume resume) {
-        to.granted(resume.id(), resume(resume, store));
+        to.granted(resume.id(), resume(resume, attempt));
       } else if (operation instanceof Operation.Upgrade upgrade) {
-        to.granted(upgrade.id(), upgrade(upgrade, store));
+        to.granted(upgrade.id(), upgrade(upgrade, attempt));
       } else {
-        to.add(revoke((Operation.Revoke) operation, store));
+        to.add(revoke((Operation.Revoke) operation, attempt));
       }
     } catch (LeaseRefusedException e) {
       to.add(new Outcome.Refused(e));
     }
   }
 
-  private List<Witness> acquire(Operation.Acquire request, StoreUse store)
-      throws LeaseRefusedException {
-    Checks.check(request, longestLeaseMs);
+  /** The monotonic clock, nanoseconds. */
+  long monotonic() {
+    return clock.read().monotonic();
+  }
+
+  private void requireHeard(Attempt attempt) throws LeaseRefusedException {
+    boolean grants =
+        attempt.operation instanceof Operation.Acquire
+            || attempt.operation instanceof Operation.Resume;
+    boolean late = grants && !attempt.isFirst() && monotonic() - attempt.asked > HEARD_FOR;
+    if (!attempt.again() || late) {
+      throw Refusals.notYet("the store took too long to answer; ask again", NANOS_PER_MS);
+    }
+  }
+
+  private List<Witness> acquire(Operation.Acquire request, Attempt attempt)
+      throws LeaseRefusedException, StoreNeededException {
+    check(request, longestLeaseMs);
     guard.requireShard(request.names());
-    Reading at = store.read();
+    Reading at = read(attempt);
     requireClock(at);
     Moment now = inTime.moment(at);
     if (guard.earlier().wholeWaitLeft(at) > 0) {
       requireWaited(request.names(), now, at);
     }
-    long duration = request.durationMs() * NANOS_PER_MS;
-    if (!guard.isCovered(at, duration)) {
-      table.requireFree(request, now);
-    }
-    long ceiling = permit(at, duration, store);
-    List<Witness> witnesses = granted(request, at, ceiling, store);
-    guard.noteGranted(at, duration);
-    return witnesses;
-  }
-
-  private List<Witness> granted(Operation.Acquire request, Reading at, long ceiling, StoreUse store)
-      throws LeaseRefusedException {
-    for (int attempt = 1; attempt <= ATTEMPTS_TO_END; attempt++) {
-      requireHeard(at);
-      try {
-        return table.acquire(request, inTime.moment(at), ceiling);
-      } catch (UnendedException e) {
-        store.end(e.tenures());
-        table.ended(e.tenures());
-      }
-    }
-    throw Refusals.notYet("others expire as fast as these leases are ended", NANOS_PER_MS);
-  }
-
-  private void requireHeard(Reading asked) throws LeaseRefusedException {
-    if (clock.read().monotonic() - asked.monotonic() > HEARD_FOR) {
-      throw Refusals.notYet("the store took too long to answer; ask again", NANOS_PER_MS);
+    try {
+      List<Witness> witnesses = table.acquire(request, now, permit(at));
+      guard.noteGranted(at, request.durationMs() * NANOS_PER_MS);
+      return witnesses;
+    } catch (AboveCeilingException e) {
+      throw guard.needed(e.expiry(), at);
+    } catch (UnendedException e) {
+      throw new StoreNeededException(
+          store -> {
+            store.end(e.tenures());
+            table.ended(e.tenures());
+          },
+          false);
     }
   }
 
-  private List<Witness> resume(Operation.Resume request, StoreUse store)
-      throws LeaseRefusedException {
-    store.require();
-    Checks.check(request, longestLeaseMs, storeId, inTime.watermarks().aheadNanos());
+  private List<Witness> resume(Operation.Resume request, Attempt attempt)
+      throws LeaseRefusedException, StoreNeededException {
+    check(request, longestLeaseMs, storeId, inTime.watermarks().aheadNanos());
     guard.requireLatest();
     guard.requireShard(request.witnesses().stream().map(w -> w.witness().name()).toList());
     // Where several machines keep the same leases, none of them has to end here.
-    boolean shared = table.isShared(request);
-    List<InstanceRegistry.End> ends = shared ? List.of() : guard.ends().resumable(request);
+    List<End> ends = table.isShared(request) ? List.of() : resumable(request, attempt);
     // Its names are held, so nothing has to pass first, as it may have to for others (rule L3).
-    Reading at = store.read();
-    long duration = request.durationMs() * NANOS_PER_MS;
-    long ceiling = permit(at, duration, store);
-    Optional<List<Witness>> witnesses = table.resume(request, false, inTime.moment(at), ceiling);
-    if (witnesses.isEmpty()) {
-      guard.ends().takeOver(ends);
-      requireHeard(at);
-      witnesses = table.resume(request, true, inTime.moment(at), ceiling);
+    Reading at = read(attempt);
+    Moment now = inTime.moment(at);
+    try {
+      long ceiling = permit(at);
+      Optional<List<Witness>> witnesses = table.resume(request, attempt.takenOver, now, ceiling);
+      if (witnesses.isPresent()) {
+        guard.noteGranted(at, request.durationMs() * NANOS_PER_MS);
+        return witnesses.get();
+      }
+      // First the ceiling, after which it is known whether a later instance has them.
+      long unused = LeaseRules.expiry(now, request.durationMs(), ceiling);
+      throw new StoreNeededException(
+          store -> {
+            store.takeOver(ends);
+            attempt.takenOver = true;
+          },
+          false);
+    } catch (AboveCeilingException e) {
+      throw guard.needed(e.expiry(), at);
     }
-    guard.noteGranted(at, duration);
-    return witnesses.orElseThrow();
   }
 
-  private List<Witness> renew(Operation.Renew renew, StoreUse store) throws LeaseRefusedException {
-    Checks.duration(renew.durationMs(), longestLeaseMs);
-    Checks.logs(renew.addLogs());
-    Checks.check(renew.report());
+  /**
+   * The leases that a request wants to resume, as far as that is known without looking at their
+   * names (rule L10).
+   *
+   * @throws LeaseRefusedException {@code NOT_HELD} if they can't be resumed
+   */
+  private List<End> resumable(Operation.Resume request, Attempt attempt)
+      throws LeaseRefusedException, StoreNeededException {
+    long number = guard.number();
+    var ends = new ArrayList<End>();
+    for (SignedWitness signed : request.witnesses()) {
+      Witness w = signed.witness();
+      OptionalLong lastEarlier = guard.lastEarlier(w.name());
+      if (w.instance() >= number || w.instance() < lastEarlier.orElse(Long.MAX_VALUE)) {
+        // One in between may have granted the name, and would have known nothing of this lease.
+        throw notHeld(
+            "%s is a lease of instance %d, and instance %d resumes %s; acquire anew"
+                .formatted(
+                    w.name(),
+                    w.instance(),
+                    number,
+                    lastEarlier.isEmpty()
+                        ? "none of an earlier one"
+                        : "only those of instance " + lastEarlier.getAsLong()));
+      }
+      ends.add(new End(w.correlation(), w.instance()));
+    }
+    TrustedKeys keys = attempt.keys;
+    if (keys == null) {
+      throw new StoreNeededException(store -> attempt.keys = store.trustedKeys(), false);
+    }
+    if (!attempt.verified) {
+      verify(request, new WitnessVerifier(keys));
+      attempt.verified = true;
+    }
+    return ends;
+  }
+
+  private static void verify(Operation.Resume request, WitnessVerifier verifier)
+      throws LeaseRefusedException {
+    for (SignedWitness signed : request.witnesses()) {
+      try {
+        if (!verifier.verify(signed.bytes()).witness().equals(signed.witness())) {
+          throw notHeld("a witness was altered");
+        }
+      } catch (WitnessException e) {
+        throw notHeld(String.valueOf(e.getMessage()));
+      }
+    }
+  }
+
+  private List<Witness> renew(Operation.Renew renew, Attempt attempt)
+      throws LeaseRefusedException, StoreNeededException {
+    duration(renew.durationMs(), longestLeaseMs);
+    logs(renew.addLogs());
+    check(renew.report());
     // While the clock has stepped back the service's time stands still. Renewing by it moves no
     // expiry past what was possible before, and spares holders the loss of their leases.
-    Reading at = store.read();
+    Reading at = read(attempt);
     Moment now = inTime.moment(at);
     inTime.watermarks().checkInTime(renew.report(), now); // before anything is changed by it
     try {
-      long ceiling = permitKnown(renew.id(), renew.report(), at, renew.durationMs(), store);
-      List<Witness> witnesses = table.renew(renew, now, ceiling);
+      List<Witness> witnesses = table.renew(renew, now, permit(at));
       guard.noteGranted(at, renew.durationMs() * NANOS_PER_MS);
       return witnesses;
+    } catch (AboveCeilingException e) {
+      throw guard.needed(e.expiry(), at);
     } catch (LeaseRefusedException e) {
       throw orElsewhere(renew.id(), e);
     }
   }
 
-  private List<Witness> upgrade(Operation.Upgrade upgrade, StoreUse store)
-      throws LeaseRefusedException {
-    Id id = upgrade.id();
-    long durationMs = upgrade.durationMs();
-    Checks.duration(durationMs, longestLeaseMs);
-    Reading at = store.read();
+  private List<Witness> upgrade(Operation.Upgrade upgrade, Attempt attempt)
+      throws LeaseRefusedException, StoreNeededException {
+    duration(upgrade.durationMs(), longestLeaseMs);
+    Reading at = read(attempt);
     requireClock(at);
     try {
-      long ceiling = permitKnown(id, LeaseReport.NOTHING, at, durationMs, store);
-      List<Witness> witnesses = table.upgrade(upgrade, inTime.moment(at), ceiling);
-      guard.noteGranted(at, durationMs * NANOS_PER_MS);
+      List<Witness> witnesses = table.upgrade(upgrade, inTime.moment(at), permit(at));
+      guard.noteGranted(at, upgrade.durationMs() * NANOS_PER_MS);
       return witnesses;
+    } catch (AboveCeilingException e) {
+      throw guard.needed(e.expiry(), at);
     } catch (LeaseRefusedException e) {
-      throw orElsewhere(id, e);
+      throw orElsewhere(upgrade.id(), e);
     }
   }
 
@@ -209,32 +289,43 @@ final class Operations {
         : refused;
   }
 
-  private long permitKnown(Id id, LeaseReport report, Reading at, long durationMs, StoreUse store)
-      throws LeaseRefusedException {
-    long duration = durationMs * NANOS_PER_MS;
-    if (!guard.isCovered(at, duration)) {
-      guard.requireLatest();
-      table.requireKnown(id, report);
+  /**
+   * The clocks. One that was set is compared with the store's first, by whose time the holder may
+   * go; once for each operation, and the service's time goes on by the monotonic clock if that
+   * fails.
+   */
+  private Reading read(Attempt attempt) throws StoreNeededException {
+    Reading at = clock.read();
+    if (guard.hasCeilings()
+        && !attempt.clockCompared
+        && guard.compared().mustLook(at)
+        && !guard.isPutOff(at)) {
+      attempt.clockCompared = true;
+      throw new StoreNeededException(StoreCalls::compareClock, true);
     }
-    return permit(at, duration, store);
+    return at;
   }
 
   /**
    * Rule L18: where other machines go by their own clocks, a machine that may have slept signs
    * nothing before it has looked what time it is.
    */
-  private long permit(Reading at, long durationNanos, StoreUse store) throws LeaseRefusedException {
-    if (!table.isImmediate()) {
+  private long permit(Reading at) throws LeaseRefusedException, StoreNeededException {
+    if (table.waits()) {
       guard.compared().requireAwake(at);
     }
-    return store.permit(at, durationNanos);
+    long permitted = guard.permit(at);
+    if (guard.isDue(at)) {
+      publishAhead.accept(at);
+    }
+    return permitted;
   }
 
-  private List<Witness> release(Operation.Release release, StoreUse store)
-      throws LeaseRefusedException {
-    Checks.check(release.report());
+  private List<Witness> release(Operation.Release release, Attempt attempt)
+      throws LeaseRefusedException, StoreNeededException {
+    check(release.report());
     guard.requireLatest();
-    Moment now = inTime.moment(store.read());
+    Moment now = inTime.moment(read(attempt));
     inTime.watermarks().checkInTime(release.report(), now);
     try {
       return table.release(release, now);
@@ -243,16 +334,23 @@ final class Operations {
     }
   }
 
-  private Outcome revoke(Operation.Revoke request, StoreUse store) throws LeaseRefusedException {
-    store.require();
+  private Outcome revoke(Operation.Revoke request, Attempt attempt)
+      throws LeaseRefusedException, StoreNeededException {
     guard.requireLatest();
     guard.requireShard(List.of(request.name()));
-    Reading at = store.read();
-    Revocation revocation = table.revocable(request, inTime.moment(at));
-    if (table.isResumable()) { // first, so that no later instance takes up what is revoked
-      store.end(List.of(new Tenure(request.name().value(), revocation.correlation())));
+    Reading at = read(attempt);
+    Revocation kept = attempt.kept;
+    if (kept == null) {
+      Revocation revocation = table.revocable(request, inTime.moment(at));
+      throw new StoreNeededException(
+          store -> {
+            if (table.isResumable()) { // first, so that no later instance takes up what is revoked
+              store.end(List.of(new Tenure(request.name().value(), revocation.correlation())));
+            }
+            attempt.kept = store.keep(revocation);
+          },
+          false);
     }
-    Revocation kept = guard.ends().keep(revocation);
     var revoked = new Outcome.Revoked(kept, table.revoked(kept, at.now()));
     log.info(
         "the lease {} on {} of \"{}\" is revoked: {}",
@@ -273,7 +371,7 @@ final class Operations {
               + " ms; nothing is granted until it has caught up",
           at.behindNanos());
     }
-    if (!table.isImmediate()) {
+    if (table.waits()) {
       guard.compared().requireRight(at); // one machine alone goes on by its monotonic clock
     }
     inTime.requireKnown(inTime.moment(at));
@@ -304,168 +402,90 @@ final class Operations {
     }
   }
 
-  /**
-   * What became of the operations of a batch, in their order, with all witnesses still to be
-   * signed. Not thread-safe.
-   */
-  static final class Batch {
-    /** No more operations are begun above this: answers have about half a kilobyte for each. */
-    private static final int MOST_WITNESSES = 4_000;
-
-    /** An {@link Outcome} of each, or what is {@link Unsigned} of it. */
-    private final List<Object> operations;
-
-    private final List<Witness> unsigned;
-
-    /** Logs that the witnesses name, and their fences. */
-    private int logs;
-
-    /**
-     * Leases that an operation granted.
-     *
-     * @param witnesses how many of those to be signed are its; those of earlier ones come before
-     */
-    private record Unsigned(Id id, int witnesses) {}
-
-    Batch(int operations) {
-      this.operations = new ArrayList<>(operations);
-      this.unsigned = new ArrayList<>(operations);
+  private static void check(Operation.Acquire request, long longestLeaseMs)
+      throws LeaseRefusedException {
+    int names = request.names().size();
+    if (names < 1 || names > Operation.Acquire.MAX_NAMES) {
+      throw invalid(
+          "a request names 1 to " + Operation.Acquire.MAX_NAMES + " leases, this one " + names);
     }
-
-    /** Leases as they stand after an operation. */
-    void granted(Id id, List<Witness> witnesses) {
-      unsigned.addAll(witnesses);
-      for (Witness w : witnesses) {
-        logs += w.logs().ids().size() + w.fence().logs().ids().size();
+    var seen = new HashSet<LeaseName>();
+    for (LeaseName name : request.names()) {
+      if (!seen.add(name)) {
+        throw invalid("the request names " + name + " twice");
       }
-      operations.add(new Unsigned(id, witnesses.size()));
     }
-
-    /** Whether its answer is as long as one may be (see {@link Grant#MAX_LOGS}). */
-    boolean isFull() {
-      return unsigned.size() >= MOST_WITNESSES || logs >= Grant.MAX_LOGS;
+    try {
+      WitnessCodec.holderBytes(request.holder());
+    } catch (IllegalArgumentException e) {
+      throw invalid(String.valueOf(e.getMessage()));
     }
-
-    /** What became of an operation that granted nothing. */
-    void add(Outcome outcome) {
-      operations.add(outcome);
-    }
-
-    /** Whether there is anything to sign. */
-    boolean hasUnsigned() {
-      return !unsigned.isEmpty();
-    }
-
-    /** Signs all witnesses together. */
-    List<Outcome> signed(GrantSigner signer) {
-      List<SignedWitness> signed = unsigned.isEmpty() ? List.of() : signer.sign(unsigned);
-      var outcomes = new ArrayList<Outcome>(operations.size());
-      int from = 0;
-      for (Object operation : operations) {
-        if (operation instanceof Unsigned grant) {
-          int to = from + grant.witnesses();
-          outcomes.add(new Outcome.Granted(new Grant(grant.id(), signed.subList(from, to))));
-          from = to;
-        } else {
-          outcomes.add((Outcome) operation);
-        }
-      }
-      return outcomes;
+    duration(request.durationMs(), longestLeaseMs);
+    logs(request.logs());
+    int logs = request.logs().ids().size();
+    if (names * logs > Grant.MAX_LOGS) {
+      throw invalid(
+          "%d names times %d logs are more than %d; ask for all logs, or for fewer names at once"
+              .formatted(names, logs, Grant.MAX_LOGS));
     }
   }
 
-  /** What a request must be by itself, whatever the table holds. */
-  static final class Checks {
-    /** The most metadata entries in one report. */
-    static final int MAX_METADATA = 100;
-
-    private static final int MAX_DATA_FILE = 255;
-
-    private Checks() {}
-
-    static void check(Operation.Acquire request, long longestLeaseMs) throws LeaseRefusedException {
-      int names = request.names().size();
-      if (names < 1 || names > Operation.Acquire.MAX_NAMES) {
-        throw invalid(
-            "a request names 1 to " + Operation.Acquire.MAX_NAMES + " leases, this one " + names);
+  /**
+   * Checks a request to resume.
+   *
+   * @param aheadNanos how far ahead a watermark may lie (rule L2)
+   */
+  private static void check(
+      Operation.Resume request, long longestLeaseMs, Id store, long aheadNanos)
+      throws LeaseRefusedException {
+    int names = request.witnesses().size();
+    if (names < 1 || names > Operation.Acquire.MAX_NAMES) {
+      throw invalid("1 to " + Operation.Acquire.MAX_NAMES + " leases are resumed, not " + names);
+    }
+    var seen = new HashSet<LeaseName>();
+    for (SignedWitness signed : request.witnesses()) {
+      Witness w = signed.witness();
+      if (!seen.add(w.name())) {
+        throw invalid("the request has two witnesses of " + w.name());
       }
-      var seen = new HashSet<LeaseName>();
-      for (LeaseName name : request.names()) {
-        if (!seen.add(name)) {
-          throw invalid("the request names " + name + " twice");
-        }
+      if (w.tentative()) {
+        throw notHeld("the lease on " + w.name() + " was tentative; acquire anew");
       }
-      try {
-        WitnessCodec.holderBytes(request.holder());
-      } catch (IllegalArgumentException e) {
-        throw invalid(String.valueOf(e.getMessage()));
+      if (w.watermark().isTooFarAhead(aheadNanos)) {
+        throw notHeld(
+            "the watermark of the lease on "
+                + w.name()
+                + " is too far ahead of its signed time; acquire anew");
       }
-      duration(request.durationMs(), longestLeaseMs);
-      logs(request.logs());
-      int logs = request.logs().ids().size();
-      if (names * logs > Grant.MAX_LOGS) {
-        throw invalid(
-            "%d names times %d logs are more than %d; ask for all logs, or for fewer names at once"
-                .formatted(names, logs, Grant.MAX_LOGS));
+      if (!Correlation.isOf(request.id(), w, store)) {
+        throw notHeld("the lease on " + w.name() + " was not granted to this id for this store");
       }
     }
+    duration(request.durationMs(), longestLeaseMs);
+  }
 
-    /**
-     * Checks a request to resume.
-     *
-     * @param aheadNanos how far ahead a watermark may lie (rule L2)
-     */
-    static void check(Operation.Resume request, long longestLeaseMs, Id store, long aheadNanos)
-        throws LeaseRefusedException {
-      int names = request.witnesses().size();
-      if (names < 1 || names > Operation.Acquire.MAX_NAMES) {
-        throw invalid("1 to " + Operation.Acquire.MAX_NAMES + " leases are resumed, not " + names);
-      }
-      var seen = new HashSet<LeaseName>();
-      for (SignedWitness signed : request.witnesses()) {
-        Witness w = signed.witness();
-        if (!seen.add(w.name())) {
-          throw invalid("the request has two witnesses of " + w.name());
-        }
-        if (w.tentative()) {
-          throw notHeld("the lease on " + w.name() + " was tentative; acquire anew");
-        }
-        if (w.watermark().isTooFarAhead(aheadNanos)) {
-          throw notHeld(
-              "the watermark of the lease on "
-                  + w.name()
-                  + " is too far ahead of its signed time; acquire anew");
-        }
-        if (!Correlation.isOf(request.id(), w, store)) {
-          throw notHeld("the lease on " + w.name() + " was not granted to this id for this store");
-        }
-      }
-      duration(request.durationMs(), longestLeaseMs);
+  private static void duration(long durationMs, long longestLeaseMs) throws LeaseRefusedException {
+    if (durationMs < 1 || durationMs > longestLeaseMs) {
+      throw invalid("a lease lasts 1 to " + longestLeaseMs + " ms, not " + durationMs);
     }
+  }
 
-    static void duration(long durationMs, long longestLeaseMs) throws LeaseRefusedException {
-      if (durationMs < 1 || durationMs > longestLeaseMs) {
-        throw invalid("a lease lasts 1 to " + longestLeaseMs + " ms, not " + durationMs);
-      }
+  private static void logs(LogSet logs) throws LeaseRefusedException {
+    if (logs.ids().size() > Witness.MAX_LOGS) {
+      throw invalid(
+          logs.ids().size() + " logs, more than " + Witness.MAX_LOGS + "; ask for all instead");
     }
+  }
 
-    static void logs(LogSet logs) throws LeaseRefusedException {
-      if (logs.ids().size() > Witness.MAX_LOGS) {
-        throw invalid(
-            logs.ids().size() + " logs, more than " + Witness.MAX_LOGS + "; ask for all instead");
-      }
+  private static void check(LeaseReport report) throws LeaseRefusedException {
+    if (report.metadata().size() > MAX_METADATA) {
+      throw invalid(report.metadata().size() + " metadata entries, more than " + MAX_METADATA);
     }
-
-    static void check(LeaseReport report) throws LeaseRefusedException {
-      if (report.metadata().size() > MAX_METADATA) {
-        throw invalid(report.metadata().size() + " metadata entries, more than " + MAX_METADATA);
-      }
-      for (LeaseReport.Metadata m : report.metadata()) {
-        if (m.dataFile().isEmpty()
-            || m.dataFile().length() > MAX_DATA_FILE
-            || !UTF_8.newEncoder().canEncode(m.dataFile())) {
-          throw invalid("a data file's name has 1 to 255 characters of Unicode");
-        }
+    for (LeaseReport.Metadata m : report.metadata()) {
+      if (m.dataFile().isEmpty()
+          || m.dataFile().length() > MAX_DATA_FILE
+          || !UTF_8.newEncoder().canEncode(m.dataFile())) {
+        throw invalid("a data file's name has 1 to 255 characters of Unicode");
       }
     }
   }

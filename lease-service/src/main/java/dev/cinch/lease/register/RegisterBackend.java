@@ -109,8 +109,8 @@ public final class RegisterBackend implements LeaseBackend {
   }
 
   @Override
-  public boolean isImmediate() {
-    return false;
+  public boolean waits() {
+    return true;
   }
 
   /** Its ceilings say in the store that there are several of its number. */
@@ -172,10 +172,6 @@ public final class RegisterBackend implements LeaseBackend {
       }
     }
   }
-
-  /** A hint that nobody needs: what is refused was not published for. */
-  @Override
-  public void requireFree(Operation.Acquire request, Moment now) {}
 
   @Override
   public List<Witness> renew(Operation.Renew renew, Moment now, long ceiling)
@@ -336,12 +332,6 @@ public final class RegisterBackend implements LeaseBackend {
   @Override
   public long revoked(Revocation revocation, long now) throws LeaseRefusedException {
     return revoking.revoked(revocation, now);
-  }
-
-  @Override
-  public void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException {
-    rules.requireHere(report);
-    GrantsHere.Known unused = known(id, report, Operation.Scope.ALL);
   }
 
   /** Another machine may have made the grant; whoever goes by witnesses can go on here by them. */

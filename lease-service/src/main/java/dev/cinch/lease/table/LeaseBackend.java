@@ -6,7 +6,6 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Witness;
@@ -22,7 +21,9 @@ import java.util.function.LongSupplier;
  * says what is to be signed. Thread-safe.
  *
  * <p>{@code now} is the service's time; callers may bring it out of order. {@code ceiling} is the
- * highest expiry that may be signed (rule L3). Witnesses are in ascending order of names.
+ * highest expiry that may be signed (rule L3): what needs a higher one, and nothing else, is
+ * refused with a {@link LeaseRules.AboveCeilingException}. Witnesses are in ascending order of
+ * names.
  *
  * <p>Any operation may refuse as {@code NOT_YET} where what it keeps can't be reached; then it was
  * not carried out. If it may have been there is an {@link UnansweredException}, and asking again
@@ -54,9 +55,9 @@ public interface LeaseBackend {
       int metadataKept,
       LongSupplier time) {}
 
-  /** Whether operations never wait for another machine, so that an event loop may call them. */
-  default boolean isImmediate() {
-    return true;
+  /** Whether operations wait for other machines; else an event loop may call them. */
+  default boolean waits() {
+    return false;
   }
 
   /**
@@ -66,12 +67,6 @@ public interface LeaseBackend {
    */
   List<Witness> acquire(Operation.Acquire request, Moment now, long ceiling)
       throws LeaseRefusedException, UnendedException;
-
-  /**
-   * Refuses a new request for a name that is known to be held, before anything is published for it
-   * that a later instance would have to wait for. A hint.
-   */
-  void requireFree(Operation.Acquire request, Moment now) throws LeaseRefusedException;
 
   /**
    * Whether a later instance may resume its leases (rule L10). If so, ends in the store say whose
@@ -125,9 +120,6 @@ public interface LeaseBackend {
    * @return its expiry; the present time if it is over
    */
   long revoked(Revocation revocation, long now) throws LeaseRefusedException;
-
-  /** Refuses what {@link #renew} and {@link #upgrade} would for want of a grant, likewise. */
-  void requireKnown(Id id, LeaseReport report) throws LeaseRefusedException;
 
   /**
    * Whether this instance has granted them all, or goes on with them, or was given them back: so

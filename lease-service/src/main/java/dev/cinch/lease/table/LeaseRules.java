@@ -77,15 +77,48 @@ public final class LeaseRules {
    * When leases end that last so long from now.
    *
    * @param ceiling no expiry is above it (rule L3)
-   * @throws LeaseRefusedException {@code NOT_YET} if this one would be
+   * @throws AboveCeilingException if this one would be
    */
   public static long expiry(Moment now, long durationMs, long ceiling)
       throws LeaseRefusedException {
     long expiry = now.time() + durationMs * NANOS_PER_MS;
     if (expiry > ceiling) {
-      throw notYet("the service has to publish a higher ceiling first", expiry - ceiling);
+      throw new AboveCeilingException(expiry, ceiling);
     }
     return expiry;
+  }
+
+  /** An expiry would be above the ceiling, and nothing else is in the way. */
+  public static final class AboveCeilingException extends LeaseRefusedException {
+    private static final long serialVersionUID = 1;
+
+    private final long expiry;
+
+    private AboveCeilingException(long expiry, long ceiling) {
+      super(
+          Reason.NOT_YET,
+          "the service has to publish a higher ceiling first",
+          Refusals.millis(ceiling == Long.MIN_VALUE ? RETRY_AFTER : expiry - ceiling));
+      this.expiry = expiry;
+    }
+
+    /** The expiry, nanoseconds since the Unix epoch. */
+    public long expiry() {
+      return expiry;
+    }
+  }
+
+  /**
+   * That nobody else has any of the leases.
+   *
+   * @throws LeaseRefusedException {@code HELD}
+   */
+  public static void requireFree(List<LeaseState> leases, Moment now) throws LeaseRefusedException {
+    for (LeaseState lease : leases) {
+      if (lease.excludes(now)) {
+        throw held(lease.name(), lease.holder(), lease.leftNanos(now));
+      }
+    }
   }
 
   /**
@@ -101,13 +134,9 @@ public final class LeaseRules {
       Moment now,
       long ceiling)
       throws LeaseRefusedException {
+    requireFree(leases, now);
     long time = now.time();
     long expiry = expiry(now, request.durationMs(), ceiling);
-    for (LeaseState lease : leases) {
-      if (lease.excludes(now)) {
-        throw held(lease.name(), lease.holder(), lease.leftNanos(now));
-      }
-    }
     var to = LeaseState.Request.of(request);
     var granted = new ArrayList<LeaseState>(leases.size());
     for (LeaseState lease : leases) {
@@ -211,11 +240,13 @@ public final class LeaseRules {
     LeaseReport report = renew.report();
     requireHeld(renew.id(), full, leases, now);
     requireHere(report, leases);
+    for (LeaseState lease : leases) {
+      watermarks.check(lease, report, now);
+    }
     long expiry = expiry(now, renew.durationMs(), ceiling);
     var bounds = new LogBounds(leases.size());
     var renewed = new ArrayList<LeaseState>(leases.size());
     for (LeaseState lease : leases) {
-      watermarks.check(lease, report, now);
       LogSet widened = bounds.widened(lease.term().logs(), renew.addLogs());
       LeaseState stating = stating(lease, report, now);
       renewed.add(

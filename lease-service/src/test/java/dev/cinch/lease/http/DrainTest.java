@@ -42,7 +42,7 @@ final class DrainTest {
         Between.of(
             LeaseService.class,
             call -> {
-              if (call.is("listen") || call.is("hears")) {
+              if (call.is("listen") || call.is("hears") || call.is("waits")) {
                 return call.by(rig.service);
               }
               if (call.is("list")) {

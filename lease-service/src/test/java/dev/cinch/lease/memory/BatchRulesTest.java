@@ -4,6 +4,7 @@ import static dev.cinch.lease.memory.Rig.LEASE_MS;
 import static dev.cinch.lease.memory.Rig.MS;
 import static dev.cinch.lease.memory.Rig.wrote;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -18,15 +19,33 @@ import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
-/** Several operations at once: what each does alone, and with the store out of reach. */
+/** Several operations at once: what each does alone, and while the store does not answer. */
 final class BatchRulesTest {
   private final ManualTime time = new ManualTime();
   private final FakeRegistry registry = new FakeRegistry(new FakeRegistry.Store());
-  private final Rig rig = new Rig(time, registry);
+  private final Rig rig = new Rig(time, registry, this::atStore);
+
+  /** What is to be done in the store, while it does not answer. */
+  private final Deque<Runnable> waiting = new ArrayDeque<>();
+
+  private boolean hangs;
+
+  private void atStore(Runnable task) {
+    if (hangs) {
+      waiting.add(task);
+    } else {
+      task.run();
+    }
+  }
 
   private static Operation acquire(Operation.Acquire request) {
     return request;
@@ -50,8 +69,38 @@ final class BatchRulesTest {
     return assertInstanceOf(Outcome.Refused.class, outcome).refusal().reason();
   }
 
+  /** What became of operations without the store. */
   private List<Outcome> now(Operation... operations) {
-    return rig.service.carryOutNow(List.of(List.of(operations))).get(0);
+    CompletableFuture<List<Outcome>> begun = begin(List.of(operations)).get(0);
+    assertTrue(begun.isDone(), "it waits for the store");
+    return begun.join();
+  }
+
+  /** What becomes of an operation that needs the store, once that has answered. */
+  private Outcome later(Operation operation) {
+    return later(List.of(operation)).get(0);
+  }
+
+  private List<Outcome> later(List<Operation> operations) {
+    List<String> before = List.copyOf(registry.calls);
+    CompletableFuture<List<Outcome>> begun = begin(operations).get(0);
+    assertFalse(begun.isDone());
+    assertEquals(before, registry.calls);
+    answer();
+    return begun.join();
+  }
+
+  @SafeVarargs
+  private List<CompletableFuture<List<Outcome>>> begin(List<Operation>... requests) {
+    hangs = true;
+    return rig.service.begin(List.of(requests));
+  }
+
+  private void answer() {
+    for (Runnable task = waiting.poll(); task != null; task = waiting.poll()) {
+      task.run();
+    }
+    hangs = false;
   }
 
   private long ceiling() {
@@ -106,15 +155,10 @@ final class BatchRulesTest {
   }
 
   @Test
-  void whatNeedsTheStoreIsNotBegunNow() throws Exception {
+  void whatNeedsACeilingWaitsForIt() throws Exception {
     Operation.Acquire first = rig.request("a");
-    List<String> before = List.copyOf(registry.calls);
-    assertEquals(List.of(), now(acquire(first)));
-    assertEquals(before, registry.calls);
-    assertTrue(rig.service.show(first.names().get(0)).isEmpty());
-    // Once a thread that may wait has published a ceiling, others need none.
-    List<Outcome> waited = rig.service.carryOut(List.of(acquire(first)));
-    assertEquals(1, granted(waited.get(0)).size());
+    assertEquals(1, granted(later(acquire(first))).size());
+    // Once there is a ceiling, others need no store.
     List<String> published = List.copyOf(registry.calls);
     List<Outcome> now = now(acquire(rig.request("b")), acquire(rig.request("c")));
     now.forEach(each -> assertEquals(1, granted(each).size()));
@@ -122,20 +166,62 @@ final class BatchRulesTest {
     assertEquals(published, registry.calls);
   }
 
+  @Test
+  void l3_oneCeilingIsPublishedForAllThatWait() {
+    List<CompletableFuture<List<Outcome>>> begun =
+        begin(
+            List.of(acquire(rig.request("a"))),
+            List.of(acquire(rig.request("b"))),
+            List.of(acquire(rig.request("c"))));
+    answer();
+    begun.forEach(each -> assertEquals(1, granted(each.join().get(0)).size()));
+    assertEquals(1, registry.count("publish"));
+  }
+
   /** Rule L3: above the ceiling nothing is signed, by whichever way. */
   @Test
-  void l3_aRenewalAboveTheCeilingWaitsForOneThatMayPublish() throws Exception {
+  void l3_aRenewalAboveTheCeilingWaitsForTheNext() throws Exception {
     Grant grant = rig.acquire("a");
     long ceiling = ceiling();
     while (time.wallNanos() + LEASE_MS * MS <= ceiling) {
       assertEquals(1, now(renew(grant)).size());
+      waiting.clear(); // the next one is due, and the store does not answer
       time.advanceMs(1_000);
     }
-    assertEquals(List.of(), now(renew(grant)));
     assertEquals(ceiling, ceiling());
-    Outcome renewed = rig.service.carryOut(List.of(renew(grant))).get(0);
+    Outcome renewed = later(renew(grant));
     assertEquals(time.wallNanos() + LEASE_MS * MS, granted(renewed).get(0).expiry());
     assertTrue(ceiling() > ceiling);
+  }
+
+  /** Rule L3: what is refused anyway publishes none, for which a later instance would wait. */
+  @Test
+  void l3_aRefusalNeedsNoCeiling() throws Exception {
+    Grant held = rig.acquire("held");
+    Operation.Acquire longer =
+        new Operation.Acquire(
+            rig.request("held").id(),
+            Rig.names("held"),
+            "other",
+            MemoryLeaseService.DEFAULT_LONGEST_LEASE_MS,
+            LogSet.ALL,
+            false);
+    assertEquals(Reason.HELD, refused(now(longer).get(0)));
+    Operation unknown =
+        new Operation.Renew(
+            rig.request("x").id(),
+            MemoryLeaseService.DEFAULT_LONGEST_LEASE_MS,
+            LogSet.NONE,
+            LeaseReport.NOTHING);
+    assertEquals(Reason.NOT_HELD, refused(now(unknown).get(0)));
+    Operation wrong =
+        new Operation.Renew(
+            held.id(),
+            MemoryLeaseService.DEFAULT_LONGEST_LEASE_MS,
+            LogSet.NONE,
+            wrote(held.expiry() + MS));
+    assertEquals(Reason.WATERMARK, refused(now(wrong).get(0)));
+    assertEquals(1, registry.count("publish"));
   }
 
   /** Rule L9: an instance that was paused looks whether there is a later one before it signs. */
@@ -144,8 +230,7 @@ final class BatchRulesTest {
     Grant grant = rig.acquire("a");
     time.advanceNanos(InstanceGuard.PAUSED_AFTER + 1);
     registry.store.numbers++;
-    assertEquals(List.of(), now(renew(grant)));
-    assertEquals(Reason.SUPERSEDED, refused(rig.service.carryOut(List.of(renew(grant))).get(0)));
+    assertEquals(Reason.SUPERSEDED, refused(later(renew(grant))));
   }
 
   /** Rule L6: a clock that jumped ahead is compared with the store's first. */
@@ -153,9 +238,7 @@ final class BatchRulesTest {
   void l6_afterAJumpNothingIsCarriedOutBeforeALook() throws Exception {
     Grant grant = rig.acquire("a");
     time.stepWallMs(3_000);
-    Operation release = new Operation.Release(grant.id(), wrote(time.wallNanos()));
-    assertEquals(List.of(), now(release));
-    assertReleased(rig.service.carryOut(List.of(release)).get(0));
+    assertReleased(later(new Operation.Release(grant.id(), wrote(time.wallNanos()))));
   }
 
   /** Rule L11: a lease that expired is ended in the store before its name is granted on. */
@@ -167,70 +250,98 @@ final class BatchRulesTest {
     time.advanceMs(LEASE_MS / 2);
     Grant unused = rig.renew(other, LeaseReport.NOTHING);
     assertTrue(grant.expiry() <= time.wallNanos());
-    Operation.Acquire again = rig.request("a");
-    assertEquals(List.of(), now(acquire(again)));
-    assertTrue(registry.store.ends.isEmpty());
-    Outcome granted = rig.service.carryOut(List.of(acquire(again))).get(0);
-    assertEquals(1, granted(granted).size());
+    assertEquals(1, granted(later(acquire(rig.request("a")))).size());
     assertEquals(1, registry.store.ends.size());
   }
 
   @Test
-  void resumingAlwaysNeedsTheStore() throws Exception {
+  void l11_aResumedLeaseIsEndedInTheStoreFirst() throws Exception {
     Grant grant = rig.acquire("a");
-    var next = new Rig(time, new FakeRegistry(registry.store));
+    var store = new ArrayDeque<Runnable>();
+    var next = new Rig(time, new FakeRegistry(registry.store), store::add);
     Operation resume = new Operation.Resume(grant.id(), grant.witnesses(), LEASE_MS);
-    assertEquals(List.of(List.of()), next.service.carryOutNow(List.of(List.of(resume))));
+    CompletableFuture<List<Outcome>> begun = next.service.begin(List.of(List.of(resume))).get(0);
     assertTrue(registry.store.ends.isEmpty());
-    assertTrue(granted(next.service.carryOut(List.of(resume)).get(0)).get(0).resumed());
+    while (!store.isEmpty()) {
+      assertFalse(begun.isDone());
+      store.remove().run();
+    }
+    assertTrue(granted(begun.join().get(0)).get(0).resumed());
+    assertEquals(1, registry.store.ends.size());
+  }
+
+  /** Rule L15: nobody hears that a lease is revoked before that is kept. */
+  @Test
+  void l15_aRevocationIsKeptFirst() throws Exception {
+    Grant grant = rig.acquire("a");
+    var revoke = new Operation.Revoke(Rig.names("a").get(0), "test", Optional.empty());
+    assertInstanceOf(Outcome.Revoked.class, later(revoke));
+    assertEquals(1, registry.store.revocations.size());
+    assertEquals(Reason.NOT_HELD, refused(now(renew(grant)).get(0)));
   }
 
   /** Those that need the store don't hold up other requests. */
   @Test
-  void otherRequestsAreCarriedOutNow() throws Exception {
+  void otherRequestsAreCarriedOutMeanwhile() throws Exception {
     Grant held = rig.acquire("held");
-    Operation resume = new Operation.Resume(held.id(), held.witnesses(), LEASE_MS);
-    Operation.Acquire a = rig.request("a");
-    List<List<Outcome>> outcomes =
-        rig.service.carryOutNow(
-            List.of(
-                List.of(resume),
-                List.of(acquire(a), acquire(rig.request("held"))),
-                List.of(release(held))));
-    assertEquals(List.of(0, 2, 1), outcomes.stream().map(List::size).toList());
-    assertEquals("a", granted(outcomes.get(1).get(0)).get(0).name().value());
-    assertEquals(Reason.HELD, refused(outcomes.get(1).get(1)));
-    assertReleased(outcomes.get(2).get(0));
+    Grant expires = rig.acquire("e");
+    time.advanceMs(LEASE_MS / 2);
+    Grant renewed = rig.renew(held, LeaseReport.NOTHING);
+    time.advanceMs(LEASE_MS / 2);
+    assertTrue(expires.expiry() <= time.wallNanos());
+    List<CompletableFuture<List<Outcome>>> begun =
+        begin(
+            List.of(acquire(rig.request("e"))),
+            List.of(acquire(rig.request("held")), renew(renewed)),
+            List.of(release(held)));
+    assertEquals(List.of(false, true, true), begun.stream().map(Future::isDone).toList());
+    assertEquals(Reason.HELD, refused(begun.get(1).join().get(0)));
+    assertReleased(begun.get(2).join().get(0));
+    answer();
+    assertEquals("e", granted(begun.get(0).join().get(0)).get(0).name().value());
   }
 
   /** The operations of a request are carried out in their order, whoever carries them out. */
   @Test
-  void whatStandsBehindOneThatNeedsTheStoreIsNotBegun() throws Exception {
+  void whatStandsBehindOneThatNeedsTheStoreWaitsToo() throws Exception {
     Grant expires = rig.acquire("a");
     time.advanceMs(LEASE_MS / 2);
     Grant other = rig.acquire("b");
     time.advanceMs(LEASE_MS / 2);
     assertTrue(expires.expiry() <= time.wallNanos());
     Operation.Acquire again = rig.request("a"); // which has to be ended in the store first
-    List<Operation> request =
-        List.of(
-            renew(other),
-            acquire(again),
-            new Operation.Renew(again.id(), LEASE_MS, LogSet.NONE, LeaseReport.NOTHING),
-            new Operation.Release(again.id(), LeaseReport.NOTHING));
-    List<Outcome> now = rig.service.carryOutNow(List.of(request)).get(0);
-    assertEquals(1, now.size());
-    assertEquals(1, granted(now.get(0)).size());
-    List<Outcome> rest = rig.service.carryOut(request.subList(1, request.size()));
-    assertEquals(1, granted(rest.get(0)).size());
-    assertEquals(1, granted(rest.get(1)).size());
-    assertReleased(rest.get(2));
+    List<Outcome> outcomes =
+        later(
+            List.of(
+                renew(other),
+                acquire(again),
+                new Operation.Renew(again.id(), LEASE_MS, LogSet.NONE, LeaseReport.NOTHING),
+                new Operation.Release(again.id(), LeaseReport.NOTHING)));
+    assertEquals(1, granted(outcomes.get(0)).size());
+    assertEquals(1, granted(outcomes.get(1)).size());
+    assertEquals(1, granted(outcomes.get(2)).size());
+    assertReleased(outcomes.get(3));
+  }
+
+  /** What can't be done in the store is refused, and what stands behind it goes on. */
+  @Test
+  void aStoreThatFailsRefusesWhatNeedsItAlone() throws Exception {
+    Grant held = rig.acquire("held");
+    Grant expires = rig.acquire("a");
+    time.advanceMs(LEASE_MS / 2);
+    Grant renewed = rig.renew(held, LeaseReport.NOTHING);
+    time.advanceMs(LEASE_MS / 2);
+    assertTrue(expires.expiry() <= time.wallNanos());
+    registry.broken = true;
+    List<Outcome> outcomes = later(List.of(acquire(rig.request("a")), release(renewed)));
+    assertEquals(Reason.NOT_YET, refused(outcomes.get(0)));
+    assertReleased(outcomes.get(1));
   }
 
   @Test
   void ofNoOperationsThereAreNoOutcomes() throws Exception {
     assertEquals(List.of(), rig.service.carryOut(List.of()));
-    assertEquals(List.of(), rig.service.carryOutNow(List.of()));
+    assertEquals(List.of(), rig.service.begin(List.of()));
   }
 
   private static void assertReleased(Outcome outcome) {

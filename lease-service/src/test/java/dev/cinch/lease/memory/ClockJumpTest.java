@@ -5,14 +5,21 @@ import static dev.cinch.lease.memory.Rig.MS;
 import static dev.cinch.lease.memory.Rig.only;
 import static dev.cinch.lease.memory.Rig.wrote;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LogSet;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.ManualTime;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -21,14 +28,13 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(600)
 final class ClockJumpTest {
   private static final long SLEPT_MS = 5_000;
-  private static final long HOUR_MS = 3_600_000;
 
   private final ManualTime time = new ManualTime();
   private final FakeRegistry registry = new FakeRegistry(new FakeRegistry.Store());
-  private final Rig rig = new Rig(time, registry);
+  private final Rig rig = new Rig(time, registry, this::atStore);
   private final AtomicInteger looks = new AtomicInteger();
-  private final CountDownLatch looking = new CountDownLatch(1);
-  private final CountDownLatch answer = new CountDownLatch(1);
+  private final Deque<Runnable> waiting = new ArrayDeque<>();
+  private boolean hangs;
 
   @Test
   void l2_aReleaseThatIsTheFirstCallAfterItPassesItsWatermarkOn() throws Exception {
@@ -43,56 +49,43 @@ final class ClockJumpTest {
 
   @Test
   void l2_callsWaitForTheLookThatAnotherHasBegun() throws Exception {
-    Grant a = acquireLate("a");
+    Grant a = rig.acquire("a");
     Grant b = rig.acquire("b");
     time.stepWallMs(SLEPT_MS);
-    FutureTask<Grant> first = lookFor(a, LeaseReport.NOTHING);
-    FutureTask<Grant> second = waitFor(b, wrote(time.wallNanos()));
-    answer.countDown();
-    assertEquals(time.wallNanos() + LEASE_MS * MS, first.get().expiry());
-    assertEquals(time.wallNanos() + LEASE_MS * MS, second.get().expiry());
+    var begun = List.of(begin(a, LeaseReport.NOTHING), begin(b, wrote(time.wallNanos())));
+    begun.forEach(each -> assertFalse(each.isDone()));
+    answer();
+    for (CompletableFuture<List<Outcome>> each : begun) {
+      assertEquals(time.wallNanos() + LEASE_MS * MS, each.join().get(0).grant().expiry());
+    }
     assertEquals(1, looks.get());
   }
 
   @Test
   void whenTheLookFailsThoseThatWaitedGoOnWithoutAnother() throws Exception {
-    Grant a = acquireLate("a");
+    Grant a = rig.acquire("a");
     Grant b = rig.acquire("b");
     long before = time.wallNanos();
     time.stepWallMs(SLEPT_MS);
-    FutureTask<Grant> first = lookFor(a, LeaseReport.NOTHING);
-    FutureTask<Grant> second = waitFor(b, LeaseReport.NOTHING);
+    var begun = List.of(begin(a, LeaseReport.NOTHING), begin(b, LeaseReport.NOTHING));
     registry.broken = true;
-    answer.countDown();
-    assertEquals(before + LEASE_MS * MS, first.get().expiry());
-    assertEquals(before + LEASE_MS * MS, second.get().expiry());
+    answer();
+    for (CompletableFuture<List<Outcome>> each : begun) {
+      assertEquals(before + LEASE_MS * MS, each.join().get(0).grant().expiry());
+    }
     assertEquals(1, looks.get());
   }
 
   @Test
   void aStoreThatHangsHoldsUpNoRenewalForEver() throws Exception {
-    Grant a = rig.acquire("a");
-    Grant b = rig.acquire("b");
+    var alone = new Rig(time, registry, null);
+    Grant a = alone.acquire("a");
+    Grant b = alone.acquire("b");
     time.stepWallMs(SLEPT_MS);
-    FutureTask<Grant> first = lookFor(a, LeaseReport.NOTHING);
-    time.advanceNanos(LeaseEnds.StoreTurn.PATIENCE);
-    Grant renewed = rig.renew(b, LeaseReport.NOTHING);
-    assertEquals(time.wallNanos() + (LEASE_MS - SLEPT_MS) * MS, renewed.expiry());
-    answer.countDown();
-    assertEquals(a.id(), first.get().id());
-  }
-
-  /** Late enough that the clocks can be turned back to wait for long. */
-  private Grant acquireLate(String name) throws Exception {
-    time.advanceMs(2 * HOUR_MS);
-    return rig.acquire(name);
-  }
-
-  /** A renewal that looks at the clock, and gets no answer until it is let. */
-  private FutureTask<Grant> lookFor(Grant grant, LeaseReport report) throws Exception {
+    var looking = new CountDownLatch(1);
+    var answer = new CountDownLatch(1);
     registry.whileChecking =
         () -> {
-          looks.incrementAndGet();
           looking.countDown();
           try {
             answer.await();
@@ -100,34 +93,34 @@ final class ClockJumpTest {
             throw new AssertionError(e);
           }
         };
-    var renewal = new FutureTask<>(() -> rig.renew(grant, report));
-    start(renewal);
+    Operation renewal = new Operation.Renew(a.id(), LEASE_MS, LogSet.NONE, LeaseReport.NOTHING);
+    var first = alone.service.begin(List.of(List.of(renewal))).get(0);
     looking.await();
-    return renewal;
+    time.advanceNanos(Publisher.HANGS_AFTER);
+    Grant renewed = alone.renew(b, LeaseReport.NOTHING);
+    assertEquals(time.wallNanos() + (LEASE_MS - SLEPT_MS) * MS, renewed.expiry());
+    answer.countDown();
+    assertEquals(a.id(), first.get().get(0).grant().id());
   }
 
-  /**
-   * A renewal that waits, or has ended. The clocks are an hour back when it begins to, so that its
-   * patience does not end for want of a processor.
-   */
-  private FutureTask<Grant> waitFor(Grant grant, LeaseReport report) throws InterruptedException {
-    var renewal = new FutureTask<>(() -> rig.renew(grant, report));
-    time.advanceMs(-HOUR_MS);
-    Thread thread = start(renewal);
-    while (!renewal.isDone() && thread.getState() != Thread.State.TIMED_WAITING) {
-      if (Thread.interrupted()) {
-        throw new InterruptedException("it neither waits nor ends");
-      }
-      Thread.onSpinWait();
+  private CompletableFuture<List<Outcome>> begin(Grant grant, LeaseReport report) {
+    hangs = true;
+    registry.whileChecking = looks::incrementAndGet;
+    Operation renewal = new Operation.Renew(grant.id(), LEASE_MS, LogSet.NONE, report);
+    return rig.service.begin(List.of(List.of(renewal))).get(0);
+  }
+
+  /** What is to be done in the store, while it does not answer. */
+  private void atStore(Runnable task) {
+    if (hangs) {
+      waiting.add(task);
+    } else {
+      task.run();
     }
-    time.advanceMs(HOUR_MS);
-    return renewal;
   }
 
-  private static Thread start(Runnable what) {
-    var thread = new Thread(what, "renewing");
-    thread.setDaemon(true);
-    thread.start();
-    return thread;
+  private void answer() {
+    hangs = false;
+    waiting.forEach(Runnable::run);
   }
 }

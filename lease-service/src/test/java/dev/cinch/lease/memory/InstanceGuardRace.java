@@ -5,6 +5,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.Revocation;
+import dev.cinch.lease.memory.StoreCalls.StoreNeededException;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.SignedClock;
@@ -124,14 +125,22 @@ public final class InstanceGuardRace {
     final Files files = new Files();
     final ManualTime time = new ManualTime();
     final SignedClock clock = new SignedClock(time);
+    final Publisher publisher;
     final InstanceGuard guard;
 
     Guarded() {
       try {
-        guard = new InstanceGuard(files, true, 30 * SECOND, 30 * SECOND, clock, clock.read(), 0);
+        publisher =
+            Publisher.start(
+                files, true, 30 * SECOND, 30 * SECOND, clock, clock.read(), 0, this::inTurn);
+        guard = publisher.guard();
       } catch (IOException e) {
         throw new AssertionError(e);
       }
+    }
+
+    private synchronized void inTurn(Runnable task) {
+      task.run();
     }
 
     /** A reading of its clocks so much later than the start. */
@@ -146,10 +155,25 @@ public final class InstanceGuardRace {
           start + nanos);
     }
 
+    /** Asks for an expiry so long from then, as operations do. */
+    long permit(Reading at, long duration) throws LeaseRefusedException {
+      while (true) {
+        try {
+          long permitted = guard.permit(at);
+          if (permitted >= at.now() + duration) {
+            return permitted;
+          }
+          throw guard.needed(at.now() + duration, at);
+        } catch (StoreNeededException needed) {
+          boolean unused = publisher.meet(needed).join();
+        }
+      }
+    }
+
     /** Whether what it may sign is no higher than what stands in the store (rule L3). */
     boolean isBelowCeiling(long duration) {
       try {
-        return guard.permit(at(0), duration) <= files.ceiling;
+        return permit(at(0), duration) <= files.ceiling;
       } catch (LeaseRefusedException e) {
         return false;
       }
@@ -190,19 +214,19 @@ public final class InstanceGuardRace {
     /** It has a ceiling for whatever comes, and a look is due. */
     public PausedMeanwhile() {
       boolean unused = isBelowCeiling(30 * SECOND);
-      guard.maintain(at(SECOND * 5 / 2));
+      publisher.maintain(at(SECOND * 5 / 2));
     }
 
     @Actor
     public void looks() {
-      guard.maintain(at(5 * SECOND));
+      publisher.maintain(at(5 * SECOND));
     }
 
     @Actor
     public void wakes(L_Result r) {
       files.replaced = true;
       try {
-        long unused = guard.permit(at(20 * SECOND), SECOND);
+        long unused = permit(at(20 * SECOND), SECOND);
         r.r1 = "GRANTED";
       } catch (LeaseRefusedException e) {
         r.r1 = e.reason();
@@ -227,7 +251,7 @@ public final class InstanceGuardRace {
     public void takesOver() {
       files.replaced = true;
       try {
-        long unused = guard.permit(at(0), SECOND);
+        long unused = permit(at(0), SECOND);
         throw new AssertionError("granted");
       } catch (LeaseRefusedException e) {
         if (e.reason() != Reason.SUPERSEDED) {

@@ -123,6 +123,7 @@ final class InstanceRulesTest {
   void l3_ceilingsLieAsFarAheadAsTheServiceIsTold() throws Exception {
     var service =
         MemoryLeaseService.builder(new WitnessSigner(Rig.KEY), time)
+            .storeInCallers()
             .registry(registry)
             .ceilingAheadMs(500)
             .start();
@@ -245,6 +246,7 @@ final class InstanceRulesTest {
         java.io.IOException.class,
         () ->
             MemoryLeaseService.builder(new WitnessSigner(Rig.KEY), time)
+                .storeInCallers()
                 .registry(registry)
                 .start());
     assertEquals(0, store.numbers);
@@ -413,9 +415,9 @@ final class InstanceRulesTest {
   /** All threads of a server would wait for the store, and nobody could give anything back. */
   @Test
   void l3_aStoreThatHangsHoldsUpOneRequest() throws Exception {
-    var rig = new Rig(time, registry);
+    var rig = new Rig(time, registry, null);
     FutureTask<Grant> first = hanging(rig);
-    time.advanceNanos(LeaseEnds.StoreTurn.PATIENCE);
+    time.advanceNanos(Publisher.HANGS_AFTER);
     LeaseRefusedException refusal = notGranted(started(() -> rig.acquire("b")));
     assertEquals(Reason.NOT_YET, refusal.reason());
     assertTrue(refusal.retryAfterMs() > 0);
@@ -427,7 +429,7 @@ final class InstanceRulesTest {
   /** Whoever asked has gone long ago, and would be in everybody's way. */
   @Test
   void f4_nothingIsGrantedToARequestThatTheStoreHeldUpForLong() throws Exception {
-    var rig = new Rig(time, registry);
+    var rig = new Rig(time, registry, null);
     FutureTask<Grant> first = hanging(rig);
     time.advanceMs(60_001);
     answer.countDown();

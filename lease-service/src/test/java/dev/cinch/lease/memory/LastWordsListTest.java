@@ -44,7 +44,7 @@ final class LastWordsListTest {
 
   private static void end(Rig rig) throws IOException {
     assertTrue(rig.service.end());
-    assertTrue(rig.service.leaveLastWords());
+    assertTrue(rig.service.leaveLastWords().join());
   }
 
   /** By a request of the one source of ids. */
@@ -61,7 +61,7 @@ final class LastWordsListTest {
     unused = acquired(second, "b");
     refused(Reason.SUPERSEDED, () -> acquired(first, "c"));
     assertTrue(first.service.end());
-    assertFalse(first.service.leaveLastWords());
+    assertFalse(first.service.leaveLastWords().join());
   }
 
   /** There would be no room for what others want. */
@@ -105,7 +105,7 @@ final class LastWordsListTest {
               new Operation.Acquire(r.id(), r.names(), r.holder(), LEASE_MS, all, false));
     }
     assertTrue(first.service.end());
-    assertFalse(first.service.leaveLastWords());
+    assertFalse(first.service.leaveLastWords().join());
   }
 
   @Test

@@ -8,6 +8,7 @@ import static dev.cinch.lease.memory.Rig.refused;
 import static dev.cinch.lease.memory.Rig.wrote;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -27,6 +28,7 @@ import dev.cinch.lease.time.ManualTime;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 
 /** Rule L19: what an instance leaves that ends cleanly, and how the next one goes by it. */
@@ -46,7 +48,7 @@ final class LastWordsTest {
 
   private static void end(Rig rig) throws IOException {
     assertTrue(rig.service.end());
-    assertTrue(rig.service.leaveLastWords());
+    assertTrue(rig.service.leaveLastWords().join());
   }
 
   private Rig restarted(Rig rig) throws IOException {
@@ -225,7 +227,7 @@ final class LastWordsTest {
     Rig second = restarted(first);
     refused(Reason.HELD, () -> acquired(second, "a"));
     assertTrue(second.service.end());
-    assertFalse(second.service.leaveLastWords(), "it has nothing to say");
+    assertFalse(second.service.leaveLastWords().join(), "it has nothing to say");
     Rig third = next();
     assertEquals(Fence.NONE, only(acquired(third, "b")).fence());
     refused(Reason.HELD, () -> acquired(third, "a"));
@@ -285,10 +287,10 @@ final class LastWordsTest {
     assertThrows(
         LeaseUnavailableException.class,
         () -> first.service.release(grant.id(), wrote(time.wallNanos())));
-    assertEquals(
-        List.of(List.of()),
-        first.service.carryOutNow(List.of(List.of(first.request("b")))),
-        "it is left to those who wait, and refuse");
+    var begun = first.service.begin(List.of(List.of(first.request("b")))).get(0);
+    assertInstanceOf(
+        LeaseUnavailableException.class,
+        assertThrows(ExecutionException.class, begun::get).getCause());
     long published = files.count("publish");
     time.advanceMs(60_000);
     first.service.maintain();
@@ -310,7 +312,7 @@ final class LastWordsTest {
     var alone = new Rig();
     Grant unused = alone.acquire("a");
     assertTrue(alone.service.end());
-    assertFalse(alone.service.leaveLastWords());
+    assertFalse(alone.service.leaveLastWords().join());
   }
 
   @Test

@@ -134,6 +134,7 @@ final class RestartRulesTest {
 
   private MemoryLeaseService served(long longestMs) throws IOException {
     return MemoryLeaseService.builder(new WitnessSigner(Rig.KEY), time)
+        .storeInCallers()
         .registry(store.numbers == 0 ? registry : new FakeRegistry(store))
         .longestLeaseMs(longestMs)
         .start();

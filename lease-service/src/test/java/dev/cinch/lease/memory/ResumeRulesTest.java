@@ -510,7 +510,7 @@ final class ResumeRulesTest {
 
   /** Whose next look finds a later one. */
   private void superseded(Rig rig) {
-    pass(InstanceGuard.LOOK_EVERY / MS);
+    pass(Publisher.LOOK_EVERY / MS);
     rig.service.maintain();
     assertTrue(rig.service.info().superseded());
   }

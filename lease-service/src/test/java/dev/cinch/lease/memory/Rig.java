@@ -27,6 +27,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.function.Executable;
@@ -40,6 +41,9 @@ public final class Rig {
   static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
   static final Id LOG_A = new Id(0, 0xA);
   static final Id LOG_B = new Id(0, 0xB);
+
+  /** As {@link MemoryLeaseService.Builder#storeInCallers}. */
+  private static final Executor IN_CALLERS = Runnable::run;
 
   /** Several rigs may ask for the same leases, and not by the same ids. */
   private static final AtomicLong RIGS = new AtomicLong();
@@ -70,6 +74,15 @@ public final class Rig {
   }
 
   /**
+   * One whose store is called by an executor.
+   *
+   * @param storeThread null for a thread of the service
+   */
+  Rig(ManualTime time, InstanceRegistry registry, @Nullable Executor storeThread) {
+    this(time, registry, false, TableLimits.DEFAULT, null, storeThread);
+  }
+
+  /**
    * @param backend null for the service's memory
    */
   public Rig(
@@ -78,6 +91,16 @@ public final class Rig {
       boolean fresh,
       TableLimits limits,
       LeaseBackend.@Nullable Factory backend) {
+    this(time, registry, fresh, limits, backend, IN_CALLERS);
+  }
+
+  private Rig(
+      ManualTime time,
+      @Nullable InstanceRegistry registry,
+      boolean fresh,
+      TableLimits limits,
+      LeaseBackend.@Nullable Factory backend,
+      @Nullable Executor storeThread) {
     this.time = time;
     random = new Random(backend == null ? 7 : RIGS.getAndIncrement());
     var builder =
@@ -90,6 +113,11 @@ public final class Rig {
     }
     if (registry != null) {
       builder.registry(registry);
+    }
+    if (storeThread == IN_CALLERS) {
+      builder.storeInCallers();
+    } else if (storeThread != null) {
+      builder.storeThread(storeThread);
     }
     try {
       service = builder.start();

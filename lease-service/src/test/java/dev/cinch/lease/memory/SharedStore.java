@@ -21,6 +21,9 @@ public final class SharedStore {
                 return call.by(registry);
               }
             });
-    return MemoryLeaseService.builder(new WitnessSigner(Rig.KEY), time).registry(guarded).start();
+    return MemoryLeaseService.builder(new WitnessSigner(Rig.KEY), time)
+        .storeInCallers()
+        .registry(guarded)
+        .start();
   }
 }

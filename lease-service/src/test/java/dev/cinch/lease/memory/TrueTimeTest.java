@@ -94,7 +94,7 @@ final class TrueTimeTest {
       builder.backend(on);
     }
     if (registry != null) {
-      builder.registry(registry);
+      builder.registry(registry).storeInCallers();
     }
     try {
       return builder.start();

@@ -85,6 +85,7 @@ public final class TestStore implements AutoCloseable {
     if (service == null) {
       service =
           MemoryLeaseService.builder(new WitnessSigner(key), clock)
+              .storeInCallers()
               .registry(new StoreInstances(store.context(), key))
               .longestLeaseMs(store.settings().longestLeaseMs())
               .start();

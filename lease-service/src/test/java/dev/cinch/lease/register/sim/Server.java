@@ -1,5 +1,6 @@
 package dev.cinch.lease.register.sim;
 
+import dev.cinch.lease.InCaller;
 import dev.cinch.lease.cell.Algorithm;
 import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
@@ -149,6 +150,7 @@ final class Server implements TimeSource {
         service =
             MemoryLeaseService.builder(new Unsigned(), Server.this)
                 .registry(world.registry)
+                .storeThread(new InCaller())
                 .limits(TableLimits.DEFAULT)
                 .longestLeaseMs(plan.longestMs())
                 .ceilingAheadMs(1_000)
