@@ -3,7 +3,7 @@
  * and {@link dev.cinch.lease.cell.Flease} as pure state machines, and what both share. A proposer,
  * an acceptor or a learner takes a message and the time, and puts messages into an {@link
  * dev.cinch.lease.cell.Outbox}; there is no thread, socket, clock, timer or random number in it.
- * docs/leases.md has the algorithms step by step, and rules P1 to P9.
+ * docs/cell-rules.md has the algorithms step by step, and rules P1 to P9.
  *
  * <p>To drive them: give each message to the machine it is for; give every handler the time that
  * the node's clock shows once, when it begins; wake a proposer when {@link
