@@ -2,13 +2,10 @@
 module dev.cinch.lease {
   requires static com.google.errorprone.annotations;
   requires static transitive org.jspecify;
-  requires static io.vertx.core;
-  requires static io.netty.buffer;
-  requires static io.netty.codec;
-  requires static io.netty.codec.http;
-  requires static io.netty.common;
-  requires static io.netty.handler;
-  requires static io.netty.transport;
+  requires static org.eclipse.jetty.http;
+  requires static org.eclipse.jetty.io;
+  requires static org.eclipse.jetty.server;
+  requires static org.eclipse.jetty.util;
   requires static io.prometheus.metrics.config;
   requires static io.prometheus.metrics.core;
   requires static io.prometheus.metrics.model;

@@ -34,7 +34,7 @@ public final class AcquireRoute {
   private static final int COUNTED = 5;
 
   /** Threads of the server that carry out no request: what they do depends on the time. */
-  private static final Pattern ASIDE = Pattern.compile("cinch.*|vert[.]x-worker.*");
+  private static final Pattern ASIDE = Pattern.compile("cinch(?!-lease-server).*");
 
   private static final Map<String, Set<Integer>> CLIENT = new ConcurrentHashMap<>();
   private static final Map<String, Set<Integer>> SERVER = new ConcurrentHashMap<>();

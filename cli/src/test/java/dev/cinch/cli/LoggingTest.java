@@ -27,7 +27,7 @@ final class LoggingTest {
       log.debug("not {}", "seen");
       log.warn("{} lines\nof {}", 2, "text");
       log.error("last", new IllegalStateException("unseen"));
-      LoggerFactory.getLogger("io.netty.Some").info("not of others");
+      LoggerFactory.getLogger("org.eclipse.jetty.Some").info("not of others");
     }
   }
 

@@ -245,28 +245,37 @@ class ModulesTest {
   }
 
   @Test
-  void onlyTheServerUsesVertx() {
+  void onlyTheServerUsesJetty() {
     holds(
         noClasses()
             .that()
             .resideInAPackage("dev.cinch..")
             .and()
-            .resideOutsideOfPackages("dev.cinch.lease.http", "dev.cinch.lease.etcd")
+            .resideOutsideOfPackage("dev.cinch.lease.http")
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage("io.vertx..", "io.netty.."));
+            .resideInAPackage("org.eclipse.jetty.."));
+    holds(
+        noClasses()
+            .that()
+            .resideInAPackage("dev.cinch..")
+            .and()
+            .resideOutsideOfPackage("dev.cinch.lease.etcd")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("io.netty.."));
   }
 
   /** A program that asks a lease service has no HTTP server on its class path. */
   @Test
-  void theClientNeedsNoVertx() {
+  void theClientNeedsNoJetty() {
     holds(
         noClasses()
             .that()
             .belongToAnyOf(HttpLeaseClient.class)
             .should()
             .transitivelyDependOnClassesThat()
-            .resideInAnyPackage("io.vertx..", "io.netty.."));
+            .resideInAPackage("org.eclipse.jetty.."));
   }
 
   @Test
@@ -290,11 +299,11 @@ class ModulesTest {
                 "com.google.errorprone.annotations",
                 "com.fasterxml.jackson..",
                 "org.bouncycastle..",
-                "io.netty..",
-                "io.vertx..",
+                "org.eclipse.jetty..",
                 "io.prometheus..",
                 "io.etcd..", // and what follows: of lease-service/etcd alone
                 "io.grpc..",
+                "io.netty..",
                 "com.google.protobuf.."));
     holds(
         noClasses()

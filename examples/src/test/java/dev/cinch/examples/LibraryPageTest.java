@@ -66,7 +66,7 @@ class LibraryPageTest {
         .filter(
             p ->
                 !p.matches(
-                    ".*(vertx|netty|prometheus|picocli|logback|cinch-cli|/cli/target|-tests|jimfs|cinch-testkit|/testkit/target).*"))
+                    ".*(org/eclipse/jetty|netty|prometheus|picocli|logback|cinch-cli|/cli/target|-tests|jimfs|cinch-testkit|/testkit/target).*"))
         .collect(Collectors.joining(File.pathSeparator));
   }
 
@@ -119,7 +119,7 @@ class LibraryPageTest {
   }
 
   @Test
-  void theProgramsRunWithoutVertxAndNetty() throws Exception {
+  void theProgramsRunWithoutJettyAndNetty() throws Exception {
     Path place = temp.resolve("store");
     var me = Store.Environment.of(new MachineName("server"), SystemTime.INSTANCE);
     Store store = Store.init(place, StoreSettings.DEFAULT, me);

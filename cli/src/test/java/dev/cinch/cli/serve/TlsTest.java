@@ -227,7 +227,7 @@ final class TlsTest {
       cinch.with("CINCH_SERVER", address);
       cinch.run(patiently()).ended(0);
       cinch.with("CINCH_SERVER", "http://localhost" + port);
-      cinch.run(acquire()).failed(4, "if TLS is spoken there, the address begins with https://");
+      cinch.run(acquire()).failed(4, "TLS is spoken there; the address begins with https://");
       cinch.with("CINCH_SERVER", address).with("CINCH_CA", foreign.toString());
       cinch
           .run(acquire())

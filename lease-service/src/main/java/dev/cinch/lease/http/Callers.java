@@ -1,17 +1,15 @@
 package dev.cinch.lease.http;
 
 import dev.cinch.lease.HostPort;
-import io.vertx.core.MultiMap;
-import io.vertx.core.http.HttpHeaders;
-import io.vertx.core.http.HttpMethod;
-import io.vertx.core.http.HttpServerRequest;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.eclipse.jetty.http.HttpFields;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http.HttpVersion;
+import org.eclipse.jetty.server.Request;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,8 +20,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Callers {
   private static final String SEC_FETCH_SITE = "Sec-Fetch-Site";
-
-  private static final Pattern ABSOLUTE = Pattern.compile("[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*).*");
 
   private final Set<String> names;
 
@@ -36,22 +32,31 @@ final class Callers {
   }
 
   /** Why a request is refused, whatever it asks for; null if it is not. */
-  @Nullable Answer refusal(HttpServerRequest request) {
-    Answer unsupported = unsupported(request.headers());
+  @Nullable Answer refusal(Request request) {
+    for (String coding : request.getHeaders().getValuesList(HttpHeader.TRANSFER_ENCODING)) {
+      if (!is("chunked", coding)) {
+        return Answer.error(501, Answer.NOT_IMPLEMENTED, "no Transfer-Encoding but chunked");
+      }
+      if (request.getConnectionMetaData().getHttpVersion() != HttpVersion.HTTP_1_1) {
+        // Another server before this one may have taken it for a request without a body.
+        return Answer.error(400, Answer.MALFORMED, "chunks are of HTTP/1.1");
+      }
+    }
+    Answer unsupported = unsupported(request.getHeaders());
     return unsupported == null ? forbidden(request) : unsupported;
   }
 
-  private static @Nullable Answer unsupported(MultiMap headers) {
-    for (String coding : headers.getAll(HttpHeaders.CONTENT_ENCODING)) {
+  private static @Nullable Answer unsupported(HttpFields headers) {
+    for (String coding : headers.getValuesList(HttpHeader.CONTENT_ENCODING)) {
       if (!is("identity", coding)) {
         return unsupported("a body is sent as it is, not with the coding " + coding);
       }
     }
-    List<String> types = headers.getAll(HttpHeaders.CONTENT_TYPE);
-    String length = headers.get(HttpHeaders.CONTENT_LENGTH);
+    List<String> types = headers.getValuesList(HttpHeader.CONTENT_TYPE);
+    String length = headers.get(HttpHeader.CONTENT_LENGTH);
     boolean hasBody =
         (length != null && !length.strip().equals("0"))
-            || headers.contains(HttpHeaders.TRANSFER_ENCODING);
+            || headers.contains(HttpHeader.TRANSFER_ENCODING);
     if (hasBody
         && (types.size() != 1 || !is(JsonFields.CONTENT_TYPE, types.get(0).split(";", 2)[0]))) {
       // What forms and pages send without asking is of other types, or of none.
@@ -78,25 +83,24 @@ final class Callers {
     return given.strip().toLowerCase(Locale.ROOT).equals(expected);
   }
 
-  private @Nullable Answer forbidden(HttpServerRequest request) {
-    List<String> hosts = request.headers().getAll(HttpHeaders.HOST);
+  private @Nullable Answer forbidden(Request request) {
+    List<String> hosts = request.getHeaders().getValuesList(HttpHeader.HOST);
     for (String host : hosts) {
       if (!isOurs(host)) {
         return foreign(host);
       }
     }
-    Matcher absolute = ABSOLUTE.matcher(request.uri());
-    if (absolute.matches() && !isOurs(absolute.group(1))) {
-      return foreign(absolute.group(1));
+    String asked = request.getHttpURI().getAuthority();
+    if (asked != null && !isOurs(asked)) {
+      return foreign(asked);
     }
-    for (String origin : request.headers().getAll(HttpHeaders.ORIGIN)) {
+    for (String origin : request.getHeaders().getValuesList(HttpHeader.ORIGIN)) {
       if (hosts.stream().noneMatch(host -> isOf(host, origin))) {
         return forbidden("a page of " + origin + " has sent this: no other origin's page may");
       }
     }
-    boolean reads =
-        request.method().equals(HttpMethod.GET) || request.method().equals(HttpMethod.HEAD);
-    for (String site : request.headers().getAll(SEC_FETCH_SITE)) {
+    boolean reads = request.getMethod().equals("GET") || request.getMethod().equals("HEAD");
+    for (String site : request.getHeaders().getValuesList(SEC_FETCH_SITE)) {
       // "none" is what somebody typed in, and that can only be looked at.
       if (!site.equals("same-origin") && !(reads && (site.equals("none") || isLink(request)))) {
         return forbidden("a page has sent this with Sec-Fetch-Site: " + site);
@@ -106,10 +110,10 @@ final class Callers {
   }
 
   /** Whether somebody followed a link to the dashboard, which fills a tab and tells nothing. */
-  private static boolean isLink(HttpServerRequest request) {
-    return Dashboard.PAGE.equals(request.path())
-        && request.headers().getAll("Sec-Fetch-Mode").equals(List.of("navigate"))
-        && request.headers().getAll("Sec-Fetch-Dest").equals(List.of("document"));
+  private static boolean isLink(Request request) {
+    return Dashboard.PAGE.equals(request.getHttpURI().getPath())
+        && request.getHeaders().getValuesList("Sec-Fetch-Mode").equals(List.of("navigate"))
+        && request.getHeaders().getValuesList("Sec-Fetch-Dest").equals(List.of("document"));
   }
 
   private boolean isOurs(String given) {

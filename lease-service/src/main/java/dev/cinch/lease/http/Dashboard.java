@@ -1,7 +1,6 @@
 package dev.cinch.lease.http;
 
 import dev.cinch.lease.Sha256;
-import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -42,7 +41,7 @@ final class Dashboard {
    *
    * @param headers that every answer of it has
    */
-  record File(Buffer body, String contentType, Map<String, String> headers) {
+  record File(byte[] body, String contentType, Map<String, String> headers) {
     private static final String TAG = "ETag";
 
     /** Whether a browser that sends this {@code If-None-Match} has it already. */
@@ -64,7 +63,7 @@ final class Dashboard {
       byte[] bytes = in.readAllBytes();
       String tag = '"' + HexFormat.of().formatHex(Sha256.of(bytes), 0, 8) + '"';
       return new File(
-          Buffer.buffer(bytes),
+          bytes,
           contentType,
           Map.of(
               File.TAG,

@@ -9,34 +9,22 @@ import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.access.Access;
 import dev.cinch.lease.http.Connections.Limits;
 import dev.cinch.lease.time.SystemTime;
-import io.vertx.core.Context;
-import io.vertx.core.Future;
-import io.vertx.core.Vertx;
-import io.vertx.core.VertxOptions;
-import io.vertx.core.file.FileSystemOptions;
-import io.vertx.core.http.ClientAuth;
-import io.vertx.core.http.HttpServer;
-import io.vertx.core.http.HttpServerOptions;
-import io.vertx.core.net.KeyCertOptions;
-import io.vertx.core.net.TrustOptions;
-import io.vertx.core.net.impl.ConnectionBase;
 import java.io.IOException;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import javax.net.ssl.X509KeyManager;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -44,11 +32,11 @@ import org.slf4j.LoggerFactory;
 /**
  * Serves any {@link LeaseService} over HTTP/1.1 (docs/lease-api.md). Thread-safe.
  *
- * <p>An event loop reads, carries out what waits for nothing, and writes; what may have to wait for
- * a store's I/O, or takes long, is left to worker threads.
+ * <p>One thread reads, carries out what waits for nothing, and writes; what may have to wait for a
+ * store's I/O, or takes long, is left to worker threads.
  *
- * <p>Needs Vert.x ({@code io.vertx:vertx-core}), which a program that runs a server declares as a
- * dependency of its own: clients are spared it.
+ * <p>Needs Jetty ({@code org.eclipse.jetty:jetty-server}), which a program that runs a server
+ * declares as a dependency of its own: clients are spared it.
  */
 @CheckReturnValue
 public final class LeaseServer implements AutoCloseable {
@@ -66,34 +54,28 @@ public final class LeaseServer implements AutoCloseable {
   /** How often it is looked who takes too long. */
   private static final long SWEEP_MS = 500;
 
-  private static final long START_TIMEOUT_S = 30;
-
-  /** The longest that a client may take for its part of TLS's beginning, seconds. */
-  private static final int HANDSHAKE_S = 5;
-
   /** So long a request waits for how the store is. */
   private static final long STORE_PATIENCE_MS = 2_000;
 
   private static final long MAINTENANCE_MS = 1_000;
-  private static final int MAINTENANCE_THREADS = 2;
   private static final Logger log = LoggerFactory.getLogger(LeaseServer.class);
 
-  private final Vertx vertx;
   private final String host;
   private final Runnable maintenance;
   private final Supplier<Health> health;
   private final Access access;
-  private final Gates gates;
+  private final Connections connections;
   private final Workers workers;
   private final RequestHandler requests;
   private final Trail trail;
   private final AtomicBoolean maintaining = new AtomicBoolean();
   private final AtomicBoolean sweeping = new AtomicBoolean();
-
+  private final ScheduledThreadPoolExecutor loop = thread("cinch-lease-waiting");
+  private final ScheduledThreadPoolExecutor maintainer = thread("cinch-lease-maintenance");
+  private final JettyServer jetty;
   private final @Nullable PemTls tls;
 
   private volatile boolean closing;
-  private int port;
 
   private LeaseServer(Builder b) throws IOException {
     host = b.host;
@@ -102,25 +84,14 @@ public final class LeaseServer implements AutoCloseable {
     access = b.access;
     tls = b.tls;
     workers = new Workers(Math.max(8, 2 * Runtime.getRuntime().availableProcessors()));
-    vertx =
-        Vertx.vertx(
-            new VertxOptions()
-                .setEventLoopPoolSize(1) // which all state of connections is confined to
-                .setWorkerPoolSize(MAINTENANCE_THREADS)
-                .setFileSystemOptions(
-                    new FileSystemOptions()
-                        .setClassPathResolvingEnabled(false)
-                        .setFileCachingEnabled(false)));
-    vertx.exceptionHandler(e -> failed("the lease server failed", e));
-    Context context = vertx.getOrCreateContext();
-    var loop = new LoopTimers(vertx, context);
-    gates = new Gates(b.limits, b.clock, loop::run);
+    connections = new Connections(b.limits, b.clock);
     var metrics = new ServerMetrics(b.clock);
     var routes =
         new Routes(b.service, b.info, b.health, b.cell, metrics, SystemTime.INSTANCE::wallNanos);
     trail = routes.trail();
     var names = new ArrayList<String>(b.names);
     names.add(b.host);
+    jetty = new JettyServer(b.host, b.port, tls, b.ofClients, b.limits.accepted(), connections);
     requests =
         new RequestHandler(
             routes,
@@ -129,48 +100,44 @@ public final class LeaseServer implements AutoCloseable {
             b.access,
             b.store == null ? null : new StoreStatus(b.store, b.clock, STORE_PATIENCE_MS),
             workers,
-            loop,
-            b.timers == null ? loop : b.timers.apply(context),
+            jetty,
+            b.timers.apply(new OneThread(loop)),
             b.limits.connections());
     try {
-      var options =
-          new HttpServerOptions()
-              .setHost(b.host)
-              .setPort(b.port)
-              .setTcpNoDelay(true)
-              // The gate knows HTTP/1.1 alone: nothing else may go past it.
-              .setHttp2ClearTextEnabled(false)
-              .setUseAlpn(false)
-              .setPerFrameWebSocketCompressionSupported(false)
-              .setPerMessageWebSocketCompressionSupported(false);
-      if (tls != null) {
-        options
-            .setSsl(true)
-            .setSslHandshakeTimeout(HANDSHAKE_S)
-            // Earlier ones let a client have the keys negotiated again and again.
-            .setEnabledSecureTransportProtocols(Set.of("TLSv1.3"))
-            .setSslEngineOptions(new Handshakes(b.limits.handshakes(), gates::accepted))
-            .setKeyCertOptions(KeyCertOptions.wrap((X509KeyManager) tls.keys()))
-            .setTrustOptions(TrustOptions.wrap(tls.trusted()))
-            .setClientAuth(b.ofClients ? ClientAuth.REQUIRED : ClientAuth.NONE);
-      }
-      HttpServer server =
-          await(
-              vertx
-                  .createHttpServer(options)
-                  .connectionHandler(c -> gates.connected(((ConnectionBase) c).channel()))
-                  .invalidRequestHandler(requests::undecoded)
-                  .requestHandler(requests::read)
-                  .listen());
-      port = server.actualPort();
+      jetty.start(requests, requests::failed);
     } catch (IOException e) {
-      workers.close();
-      var unused = vertx.close();
+      close();
       throw new IOException("can't serve on " + b.host + ":" + b.port + ": " + e.getMessage(), e);
     }
-    vertx.setPeriodic(SWEEP_MS, timer -> sweep());
-    vertx.setPeriodic(MAINTENANCE_MS, timer -> maintain());
+    every(SWEEP_MS, loop, this::sweep);
+    every(MAINTENANCE_MS, maintainer, this::maintain);
     log.info("lease service at {}", uri());
+  }
+
+  private static ScheduledThreadPoolExecutor thread(String name) {
+    var executor =
+        new ScheduledThreadPoolExecutor(
+            1,
+            task -> {
+              var thread = new Thread(task, name);
+              thread.setDaemon(true);
+              return thread;
+            });
+    executor.setRemoveOnCancelPolicy(true);
+    return executor;
+  }
+
+  private void every(long ms, ScheduledThreadPoolExecutor on, Runnable task) {
+    var unused = on.scheduleWithFixedDelay(() -> run(task), ms, ms, TimeUnit.MILLISECONDS);
+  }
+
+  /** What an executor runs: it would keep what went wrong to itself. */
+  private void run(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException | Error e) {
+      failed("the lease server failed", e);
+    }
   }
 
   /**
@@ -199,7 +166,7 @@ public final class LeaseServer implements AutoCloseable {
     private Runnable maintenance = () -> {};
     private Limits limits = Limits.ofProcess();
     private LongSupplier clock = System::nanoTime;
-    private @Nullable Function<Context, WaitingRoom.Loop> timers;
+    private UnaryOperator<WaitingRoom.Loop> timers = UnaryOperator.identity();
 
     private Builder(LeaseService service, Supplier<ServiceInfo> info) {
       this.service = service;
@@ -209,7 +176,7 @@ public final class LeaseServer implements AutoCloseable {
 
     /**
      * What {@code GET /healthz} and {@code GET /readyz} say, instead of what {@code info} does.
-     * Asked on an event loop: it must not wait.
+     * Asked on the thread that reads all connections: it must not wait.
      */
     @CanIgnoreReturnValue
     public Builder health(Supplier<Health> health) {
@@ -337,7 +304,7 @@ public final class LeaseServer implements AutoCloseable {
 
     /** For tests: timers of requests that wait, on a loop. */
     @CanIgnoreReturnValue
-    Builder timers(Function<Context, WaitingRoom.Loop> timers) {
+    Builder timers(UnaryOperator<WaitingRoom.Loop> timers) {
       this.timers = timers;
       return this;
     }
@@ -355,18 +322,23 @@ public final class LeaseServer implements AutoCloseable {
 
   /** The port listened at. */
   public int port() {
-    return port;
+    return jetty.port();
   }
 
   /** Where clients find it. */
   public URI uri() {
     String shown = host.indexOf(':') >= 0 ? "[" + host + "]" : host;
-    return URI.create((tls == null ? "http://" : "https://") + shown + ":" + port);
+    return URI.create((tls == null ? "http://" : "https://") + shown + ":" + port());
   }
 
   /** Ends requests, answers, pauses and a draining that take too long. */
   void sweep() {
-    gates.sweep();
+    connections.sweep();
+  }
+
+  /** How many are connected; may change meanwhile. */
+  int connections() {
+    return connections.count();
   }
 
   /** How many requests wait for leases that others have; may change meanwhile. */
@@ -383,29 +355,33 @@ public final class LeaseServer implements AutoCloseable {
     if (closing || !maintaining.compareAndSet(false, true)) {
       return;
     }
-    vertx
-        .executeBlocking(
-            () -> {
-              access.reload();
-              if (tls != null) {
-                tls.reload();
-              }
-              maintenance.run();
-              if (isSuperseded()) {
-                requests.end(); // they ask its successor
-              } else {
-                sweepTrail();
-              }
-              return true;
-            },
-            false)
-        .onComplete(
-            done -> {
+    try {
+      maintainer.execute(
+          () -> {
+            try {
+              maintainOnce();
+            } catch (RuntimeException | Error e) {
+              failed("maintenance failed", e);
+            } finally {
               maintaining.set(false);
-              if (done.failed()) {
-                failed("maintenance failed", done.cause());
-              }
-            });
+            }
+          });
+    } catch (RejectedExecutionException e) {
+      maintaining.set(false); // it is being closed
+    }
+  }
+
+  private void maintainOnce() {
+    access.reload();
+    if (tls != null) {
+      tls.reload();
+    }
+    maintenance.run();
+    if (isSuperseded()) {
+      requests.end(); // they ask its successor
+    } else {
+      sweepTrail();
+    }
   }
 
   /** Looks which leases ran out; may wait for other machines, and so not where ceilings are due. */
@@ -429,7 +405,8 @@ public final class LeaseServer implements AutoCloseable {
   }
 
   /**
-   * Vert.x catches what its threads meet; an error of Java's own is to end them as it ends others.
+   * Executors catch what their threads meet; an error of Java's own is to end them as it ends
+   * others.
    */
   private void failed(String what, Throwable e) {
     // Closing interrupts what runs, and rejects what was about to: that is no fault.
@@ -442,33 +419,17 @@ public final class LeaseServer implements AutoCloseable {
     }
   }
 
-  private static <T> T await(Future<T> future) throws IOException {
-    try {
-      return future
-          .toCompletionStage()
-          .toCompletableFuture()
-          .get(START_TIMEOUT_S, TimeUnit.SECONDS);
-    } catch (ExecutionException e) {
-      Throwable cause = e.getCause() == null ? e : e.getCause();
-      throw new IOException(String.valueOf(cause.getMessage()), cause);
-    } catch (TimeoutException e) {
-      throw new IOException("no answer within " + START_TIMEOUT_S + " s", e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException("interrupted", e);
-    }
-  }
-
   /**
    * Stops listening, and lets requests be answered that are under way, or come within {@link
-   * Gates#LAST_MS} on a connection that is there; connections end after that. {@link #close} is
-   * still to be called. Not to be called by an event loop.
+   * Connections#LAST_MS} on a connection that is there; connections end after that. {@link #close}
+   * is still to be called.
    *
    * @return how many requests had no answer after {@link #DRAIN_MS}; earlier 0 if all had one
    */
   public CompletionStage<Integer> drain() {
     requests.end();
-    return gates.drain(DRAIN_MS);
+    jetty.stopListening(); // before any answer is said to be the last one: whoever hears that asks
+    return connections.drain(DRAIN_MS);
   }
 
   /** Stops listening and ends its threads; requests under way are cut off. */
@@ -476,22 +437,26 @@ public final class LeaseServer implements AutoCloseable {
   public void close() throws IOException {
     closing = true;
     workers.close();
-    var unused = await(vertx.close());
+    maintainer.shutdownNow();
+    jetty.close();
+    loop.shutdownNow();
   }
 
-  /** An event loop of Vert.x and its timers. */
-  record LoopTimers(Vertx vertx, Context loop) implements WaitingRoom.Loop {
+  /** One thread and its timers. */
+  private record OneThread(ScheduledThreadPoolExecutor executor) implements WaitingRoom.Loop {
     @Override
     public void run(Runnable task) {
-      loop.runOnContext(v -> task.run());
+      try {
+        executor.execute(task);
+      } catch (RejectedExecutionException e) {
+        // The server is being closed: nobody waits any more.
+      }
     }
 
     @Override
     public Runnable after(long ms, Runnable task) {
-      long timer = vertx.setTimer(ms, due -> task.run());
-      return () -> {
-        boolean unused = vertx.cancelTimer(timer);
-      };
+      ScheduledFuture<?> timer = executor.schedule(task, ms, TimeUnit.MILLISECONDS);
+      return () -> timer.cancel(false);
     }
   }
 }

@@ -1,48 +1,48 @@
 package dev.cinch.lease.http;
 
+import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.access.Access;
 import dev.cinch.lease.access.Caller;
-import io.vertx.core.buffer.Buffer;
-import io.vertx.core.http.HttpHeaders;
-import io.vertx.core.http.HttpMethod;
-import io.vertx.core.http.HttpServerRequest;
-import io.vertx.core.http.HttpServerResponse;
+import dev.cinch.lease.http.Connections.Place;
+import dev.cinch.lease.http.Exchange.Written;
+import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import javax.naming.InvalidNameException;
 import javax.naming.ldap.LdapName;
 import javax.net.ssl.SSLPeerUnverifiedException;
+import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.io.EndPoint;
+import org.eclipse.jetty.server.Handler;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
+import org.eclipse.jetty.server.handler.ErrorHandler;
+import org.eclipse.jetty.util.Callback;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * Carries out requests and answers them: on the event loop what waits for nothing, by {@link
- * Workers} all else. Confined to the loop, but for what says that any thread may call it.
+ * Carries out requests and answers them: in Jetty's own thread what waits for nothing, by {@link
+ * Workers} all else. Thread-safe.
  *
- * <p>Operations that one turn of the loop brought are carried out together at its end: their
+ * <p>Operations that one turn of the selector brought are carried out together at its end: their
  * witnesses share a signature, and one that comes alone waits for nobody.
  */
-final class RequestHandler {
+final class RequestHandler extends Handler.Abstract.NonBlocking {
   /** More witnesses than that a worker writes. */
   private static final int WRITTEN_AT_ONCE = 64;
 
   /** So many requests are begun at once, and share a signature; the next ones after others. */
   private static final int BEGUN_AT_ONCE = 16;
-
-  private static final Logger log = LoggerFactory.getLogger(RequestHandler.class);
 
   private final Routes routes;
   private final LeaseService service;
@@ -50,7 +50,7 @@ final class RequestHandler {
   private final Callers callers;
   private final Access access;
   private final Workers workers;
-  private final WaitingRoom.Loop loop;
+  private final JettyServer jetty;
   private final WaitingRoom waiting;
   private final Revision revision;
 
@@ -60,14 +60,22 @@ final class RequestHandler {
   /** Whether the service tells what requests would wait for. */
   private final boolean waits;
 
-  /** What the present turn of the loop has brought. */
-  private List<InTurn> turn = new ArrayList<>();
+  /** What the present turn has brought; under its own lock. */
+  private final List<InTurn> turn = new ArrayList<>();
 
-  private record InTurn(Routes.Asked asked, HttpServerRequest request) {}
+  /** Whose text is made where it is wanted. */
+  private record From(@Nullable SocketAddress address) {
+    @Override
+    public String toString() {
+      return String.valueOf(address).replaceFirst("^/", "");
+    }
+  }
+
+  private record InTurn(Routes.Asked asked, Exchange exchange) {}
 
   /**
    * @param store how that is; null without one
-   * @param timers of those who wait for leases
+   * @param loop of those who wait for leases
    * @param connections that there may be; half of them may wait
    */
   RequestHandler(
@@ -77,8 +85,8 @@ final class RequestHandler {
       Access access,
       @Nullable StoreStatus store,
       Workers workers,
+      JettyServer jetty,
       WaitingRoom.Loop loop,
-      WaitingRoom.Loop timers,
       int connections) {
     this.routes = routes;
     this.service = routes.service();
@@ -87,8 +95,8 @@ final class RequestHandler {
     this.access = access;
     this.store = store;
     this.workers = workers;
-    this.loop = loop;
-    waiting = new WaitingRoom(Math.max(1, connections / 2), timers, this::attempt);
+    this.jetty = jetty;
+    waiting = new WaitingRoom(Math.max(1, connections / 2), loop, this::attempt);
     revision = routes.revision();
     waits = service.listen(waiting);
     boolean heard = service.listen(revision);
@@ -105,144 +113,164 @@ final class RequestHandler {
     return waiting.size();
   }
 
-  /** What the decoder could not read, though the gate let it through. */
-  void undecoded(HttpServerRequest request) {
-    refuse(request, Answer.error(400, Answer.MALFORMED, "not a request of HTTP/1.1"));
-  }
-
-  private static void refuse(HttpServerRequest request, Answer answer) {
-    Gate gate = Gate.of(request);
-    if (gate != null) {
-      gate.refuse(answer, true);
+  /** What Jetty takes for no request, or could not carry out. */
+  boolean failed(Request request, Response response, Callback callback) {
+    int status = request.getAttribute(ErrorHandler.ERROR_STATUS) instanceof Integer i ? i : 500;
+    String message = String.valueOf(request.getAttribute(ErrorHandler.ERROR_MESSAGE));
+    Answer answer =
+        switch (status) {
+          case 413 -> Answer.error(status, Answer.TOO_LARGE, message);
+          case 414 -> Answer.error(status, Answer.URI_TOO_LONG, message);
+          case 431 -> Answer.error(status, Answer.HEADERS_TOO_LARGE, message);
+          case 426, 505 -> Answer.error(505, Answer.VERSION, "HTTP/1.1 is spoken here");
+          default ->
+              status < 500
+                  ? Answer.error(400, Answer.MALFORMED, "not a request of HTTP/1.1: " + message)
+                  : Answer.error(500, Answer.INTERNAL, "the lease service failed; see its log");
+        };
+    Place place = jetty.place(request);
+    if (place == null) {
+      callback.failed(new IllegalStateException("closed"));
+    } else {
+      new Exchange(request, response, callback, place, (exchange, body) -> {}).refuse(answer);
     }
+    return true;
   }
 
-  /** A head has come. The gate lets no more follow it than a body may have. */
-  void read(HttpServerRequest request) {
+  /** A head has come. */
+  @Override
+  public boolean handle(Request request, Response response, Callback callback) {
+    Place place = jetty.place(request);
+    if (place == null) {
+      callback.failed(new IllegalStateException("closed"));
+      return true;
+    }
+    var exchange = new Exchange(request, response, callback, place, this::dispatch);
     Answer refusal = callers.refusal(request);
-    if (refusal != null) {
-      refuse(request, refusal);
-      return;
+    if (refusal == null) {
+      exchange.read();
+    } else {
+      exchange.refuse(refusal);
     }
-    if ("100-continue".equalsIgnoreCase(request.getHeader("Expect"))) {
-      request.response().writeContinue();
+    return true;
+  }
+
+  private void dispatch(Exchange exchange, byte[] body) {
+    guarded(exchange, () -> route(exchange, body));
+  }
+
+  /** Has a failure answered. */
+  private static void guarded(Exchange exchange, Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException e) {
+      exchange.answer(Written.of(failed(exchange, e)));
+    } catch (Error e) {
+      uncaught(e);
+      throw e;
     }
-    var body = new Body();
-    request.exceptionHandler(e -> log.debug("a request broke off: {}", e.toString()));
-    request.handler(body::add);
-    request.endHandler(end -> dispatch(request, body.bytes()));
   }
 
   /**
-   * A body while it arrives, in pieces of some kilobytes: one array that grows would take several
-   * times what is in it, and with G1 twice that again.
+   * Jetty would go on after an error of Java's own, which is to end its thread as it ends others.
    */
-  private static final class Body {
-    /** A piece is full from here on; parts may be single bytes, each with an object of its own. */
-    private static final int PIECE = 8 << 10;
-
-    private final List<Buffer> full = new ArrayList<>();
-    private Buffer last = Buffer.buffer();
-    private int length;
-
-    void add(Buffer part) {
-      last.appendBuffer(part);
-      length += part.length();
-      if (last.length() >= PIECE) {
-        full.add(last);
-        last = Buffer.buffer();
-      }
-    }
-
-    byte[] bytes() {
-      var all = new byte[length];
-      int at = 0;
-      full.add(last);
-      for (Buffer piece : full) {
-        piece.getBytes(all, at);
-        at += piece.length();
-      }
-      full.clear();
-      return all;
-    }
+  private static void uncaught(Error e) {
+    Thread thread = Thread.currentThread();
+    thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
   }
 
-  private void dispatch(HttpServerRequest request, byte[] body) {
-    boolean head = request.method().equals(HttpMethod.HEAD);
-    // Vert.x leaves the body out of an answer to HEAD.
-    String method = head ? "GET" : request.method().name();
-    String path = request.path() == null ? "" : request.path();
-    @Nullable String query = request.query();
-    List<String> tokens = request.headers().getAll(HttpHeaders.AUTHORIZATION);
+  private void route(Exchange exchange, byte[] body) {
+    Request request = exchange.request;
+    // Jetty leaves the body out of an answer to HEAD.
+    String method = request.getMethod().equals("HEAD") ? "GET" : request.getMethod();
+    String path = exchange.path();
+    @Nullable String query = request.getHttpURI().getQuery();
+    List<String> tokens = request.getHeaders().getValuesList(HttpHeader.AUTHORIZATION);
     Optional<String> certificate = tokens.isEmpty() ? certified(request) : Optional.empty();
-    Caller caller = access.caller(tokens, request.remoteAddress(), certificate);
+    var from = new From(request.getConnectionMetaData().getRemoteSocketAddress());
+    Caller caller = access.caller(tokens, from, certificate);
     if (Routes.isHealth(path)) {
-      write(request, Written.of(routes.answer(method, path, query, body, caller)));
+      exchange.answer(Written.of(routes.answer(method, path, query, body, caller)));
     } else if (method.equals("GET") && path.equals(Routes.METRICS)) {
       Optional<Answer> refusal = Routes.mayObserve(caller, "");
       if (refusal.isPresent()) {
-        write(request, Written.of(refusal.get()));
+        exchange.answer(Written.of(refusal.get()));
       } else {
         submit(
             Workers.Lane.OTHERS,
-            request,
+            exchange,
             () -> Written.metrics(routes.metrics(waiting(), waiting.names())));
       }
     } else if (Routes.isLarge(body.length)
-        || !isOperation(request, method, path, query, body, caller)) {
+        || !isOperation(exchange, method, path, query, body, caller)) {
       Dashboard.File file = Dashboard.file(path);
       if (file != null) {
-        show(request, method, path, file);
+        show(exchange, method, path, file);
       } else if (store != null && path.equals(StoreStatus.PATH)) {
-        tellStore(store, request, method, path, caller);
+        tellStore(store, exchange, method, path, caller);
+      } else if (LeaseQueries.isDetailed(query) && !caller.permissions().isEmpty()) {
+        waiting.run(() -> look(waiting.byName(), exchange, method, query, body, caller));
       } else {
-        var view =
-            new LeaseQueries.View(
-                LeaseQueries.isDetailed(query) && !caller.permissions().isEmpty()
-                    ? waiting.byName()
-                    : Map.of(),
-                waiting.size(),
-                revision.now(),
-                request.getHeader(HttpHeaders.IF_NONE_MATCH));
-        submit(
-            Routes.lane(path, body.length),
-            request,
-            () -> Written.of(routes.answer(method, path, query, body, caller, view)));
+        look(Map.of(), exchange, method, query, body, caller);
       }
     }
   }
 
-  private static void show(
-      HttpServerRequest request, String method, String path, Dashboard.File file) {
+  private void look(
+      Map<LeaseName, List<WaitingRoom.Request>> waits,
+      Exchange exchange,
+      String method,
+      @Nullable String query,
+      byte[] body,
+      Caller caller) {
+    String path = exchange.path();
+    var view =
+        new LeaseQueries.View(
+            waits,
+            waiting.size(),
+            revision.now(),
+            exchange.request.getHeaders().get(HttpHeader.IF_NONE_MATCH));
+    submit(
+        Routes.lane(path, body.length),
+        exchange,
+        () -> Written.of(routes.answer(method, path, query, body, caller, view)));
+  }
+
+  private static void show(Exchange exchange, String method, String path, Dashboard.File file) {
     if (!method.equals("GET")) {
-      write(request, Written.of(Answer.otherMethod(path, method, Routes.GET)));
+      exchange.answer(Written.of(Answer.otherMethod(path, method, Routes.GET)));
       return;
     }
-    int status = file.isKnown(request.getHeader(HttpHeaders.IF_NONE_MATCH)) ? 304 : 200;
-    write(request, new Written(status, file.body(), file.contentType(), file.headers()));
+    int status =
+        file.isKnown(exchange.request.getHeaders().get(HttpHeader.IF_NONE_MATCH)) ? 304 : 200;
+    exchange.answer(new Written(status, file.body(), file.contentType(), file.headers()));
   }
 
   private void tellStore(
-      StoreStatus store, HttpServerRequest request, String method, String path, Caller caller) {
+      StoreStatus store, Exchange exchange, String method, String path, Caller caller) {
     Optional<Answer> refusal =
         method.equals("GET")
             ? Routes.mayObserve(caller, "")
             : Optional.of(Answer.otherMethod(path, method, Routes.GET));
     if (refusal.isPresent()) {
-      write(request, Written.of(refusal.get()));
+      exchange.answer(Written.of(refusal.get()));
       return;
     }
-    Consumer<Answer> told = answer -> submit(Workers.Lane.LARGE, request, () -> Written.of(answer));
-    var unused = store.ask().thenAccept(answer -> loop.run(() -> told.accept(answer)));
+    var unused =
+        store
+            .ask()
+            .thenAccept(answer -> submit(Workers.Lane.LARGE, exchange, () -> Written.of(answer)));
   }
 
   /** Whom the sender's certificate names; empty where it has shown none. */
-  private static Optional<String> certified(HttpServerRequest request) {
-    if (!request.isSSL()) {
+  private static Optional<String> certified(Request request) {
+    EndPoint.SslSessionData tls =
+        request.getConnectionMetaData().getConnection().getEndPoint().getSslSessionData();
+    if (tls == null) {
       return Optional.empty();
     }
     try {
-      var subject = new LdapName(request.sslSession().getPeerPrincipal().getName());
+      var subject = new LdapName(tls.sslSession().getPeerPrincipal().getName());
       return subject.getRdns().stream()
           .filter(part -> part.getType().equalsIgnoreCase("CN"))
           .map(part -> part.getValue().toString())
@@ -254,7 +282,7 @@ final class RequestHandler {
 
   /** Whether it is one, which then is carried out, or waits, or was refused. */
   private boolean isOperation(
-      HttpServerRequest request,
+      Exchange exchange,
       String method,
       String path,
       @Nullable String query,
@@ -264,15 +292,19 @@ final class RequestHandler {
     try {
       asked = routes.asked(method, path, query, body, caller);
     } catch (WireException e) {
-      write(request, Written.of(Routes.malformed(e)));
+      exchange.answer(Written.of(Routes.malformed(e)));
       return true;
     }
     if (asked.isPresent() && asked.get().waits() && waits) {
-      await(asked.get(), request);
+      await(asked.get(), exchange);
     } else if (asked.isPresent()) {
-      turn.add(new InTurn(asked.get(), request));
-      if (turn.size() == 1) {
-        loop.run(this::endTurn);
+      boolean first;
+      synchronized (turn) {
+        first = turn.isEmpty();
+        turn.add(new InTurn(asked.get(), exchange));
+      }
+      if (first) {
+        jetty.atTurnsEnd(this::endTurn);
       }
     }
     return asked.isPresent();
@@ -280,49 +312,51 @@ final class RequestHandler {
 
   /** Begins what the turn has brought, or some of it: no more than the loop has time for. */
   private void endTurn() {
-    List<InTurn> brought = turn.subList(0, Math.min(turn.size(), BEGUN_AT_ONCE));
-    turn = new ArrayList<>(turn.subList(brought.size(), turn.size()));
-    if (!turn.isEmpty()) {
-      loop.run(this::endTurn);
+    List<InTurn> brought;
+    synchronized (turn) {
+      List<InTurn> first = turn.subList(0, Math.min(turn.size(), BEGUN_AT_ONCE));
+      brought = List.copyOf(first);
+      first.clear();
+      if (!turn.isEmpty()) {
+        jetty.atTurnsEnd(this::endTurn);
+      }
     }
-    if (service.waits()) {
-      brought.forEach(
-          r -> submit(r.asked().lane(), r.request(), () -> Written.of(routes.carryOut(r.asked()))));
-      return;
-    }
-    List<CompletableFuture<List<Outcome>>> begun =
-        service.begin(brought.stream().map(r -> r.asked().operations()).toList());
-    for (int i = 0; i < begun.size(); i++) {
-      InTurn r = brought.get(i);
-      onLoop(begun.get(i), (outcomes, e) -> carriedOut(r.request(), r.asked(), outcomes, e));
-    }
-  }
-
-  /** Has it told on the loop what became of something: now, if that is known. */
-  private <T> void onLoop(
-      CompletableFuture<T> begun, BiConsumer<@Nullable T, @Nullable Throwable> told) {
-    if (!begun.isDone()) {
-      var unused = begun.whenComplete((known, e) -> loop.run(() -> told.accept(known, e)));
-      return;
-    }
-    T known = null;
-    Throwable failure = null;
     try {
-      known = begun.join();
-    } catch (CompletionException e) {
-      failure = e.getCause();
+      if (service.waits()) {
+        brought.forEach(
+            r ->
+                submit(
+                    r.asked().lane(), r.exchange(), () -> Written.of(routes.carryOut(r.asked()))));
+        return;
+      }
+      List<CompletableFuture<List<Outcome>>> begun =
+          service.begin(brought.stream().map(r -> r.asked().operations()).toList());
+      for (int i = 0; i < begun.size(); i++) {
+        InTurn r = brought.get(i);
+        var unused =
+            begun
+                .get(i)
+                .whenComplete(
+                    (outcomes, e) ->
+                        guarded(
+                            r.exchange(), () -> carriedOut(r.exchange(), r.asked(), outcomes, e)));
+      }
+    } catch (RuntimeException e) {
+      brought.forEach(r -> r.exchange().answer(Written.of(failed(r.exchange(), e))));
+    } catch (Error e) {
+      uncaught(e);
+      throw e;
     }
-    told.accept(known, failure);
   }
 
-  /** Answers it, or has a worker do so where that takes long. */
+  /** Answers it, or has a worker do so where that takes long; called by any thread. */
   private void carriedOut(
-      HttpServerRequest request,
+      Exchange exchange,
       Routes.Asked asked,
       @Nullable List<Outcome> outcomes,
       @Nullable Throwable unknown) {
     if (outcomes == null) {
-      write(request, Written.of(routes.unanswered(asked, Objects.requireNonNull(unknown))));
+      exchange.answer(Written.of(routes.unanswered(asked, Objects.requireNonNull(unknown))));
       return;
     }
     int witnesses = 0;
@@ -330,53 +364,61 @@ final class RequestHandler {
       witnesses += outcome instanceof Outcome.Granted g ? g.grant().witnesses().size() : 0;
     }
     if (witnesses > WRITTEN_AT_ONCE) {
-      submit(asked.lane(), request, () -> Written.of(routes.answer(asked, outcomes)));
+      submit(asked.lane(), exchange, () -> Written.of(routes.answer(asked, outcomes)));
     } else {
-      write(request, Written.of(routes.answer(asked, outcomes)));
+      exchange.answer(Written.of(routes.answer(asked, outcomes)));
     }
   }
 
   /** Has an acquire wait where others have the leases, until its sender goes away. */
-  private void await(Routes.Asked asked, HttpServerRequest from) {
-    var sender =
-        new WaitingRoom.Sender() {
-          private boolean waits;
-
-          @Override
-          public void waits() {
-            waits = true;
-            revision.lost(); // those who wait are a part of what is listed
-            Gate gate = Gate.of(from);
-            if (gate != null) {
-              gate.waits();
-            }
-          }
-
-          @Override
-          public void outcome(Outcome outcome) {
-            failed(routes.answer(asked, List.of(outcome)));
-          }
-
-          @Override
-          public void failed(Answer answer) {
-            if (waits) {
-              metrics.waited(asked);
-              revision.lost();
-            }
-            write(from, Written.of(answer));
-          }
-        };
+  private void await(Routes.Asked asked, Exchange from) {
     var acquire = (Operation.Acquire) asked.operations().get(0);
+    var sender = new Sender(asked, from);
     var waiter = new WaitingRoom.Request(acquire, asked.since(), sender);
-    from.response()
-        .closeHandler(
-            closed ->
+    sender.gone = () -> waiting.cancel(waiter);
+    waiting.run(() -> waiting.ask(waiter));
+  }
+
+  /** Whoever has sent an acquire that may wait. */
+  private final class Sender implements WaitingRoom.Sender {
+    private final Routes.Asked asked;
+    private final Exchange from;
+    private Runnable gone = () -> {};
+    private boolean waits;
+
+    Sender(Routes.Asked asked, Exchange from) {
+      this.asked = asked;
+      this.from = from;
+    }
+
+    @Override
+    public void waits() {
+      revision.lost(); // those who wait are a part of what is listed
+      if (!waits) {
+        waits = true;
+        from.watch(
+            () ->
                 waiting.run(
                     () -> {
-                      waiting.cancel(waiter);
+                      gone.run();
                       revision.lost();
                     }));
-    waiting.run(() -> waiting.ask(waiter));
+      }
+    }
+
+    @Override
+    public void outcome(Outcome outcome) {
+      failed(routes.answer(asked, List.of(outcome)));
+    }
+
+    @Override
+    public void failed(Answer answer) {
+      if (waits) {
+        metrics.waited(asked);
+        revision.lost();
+      }
+      from.answer(Written.of(answer));
+    }
   }
 
   /** An acquire of one who waits: at once where the service need not wait for others. */
@@ -387,15 +429,21 @@ final class RequestHandler {
       }
       return;
     }
-    onLoop(
-        service.begin(List.of(List.of(acquire))).get(0),
-        (outcomes, e) -> {
-          if (outcomes == null) {
-            failed.accept(Routes.unanswered(Objects.requireNonNull(e)));
-          } else {
-            done.accept(outcomes.get(0));
-          }
-        });
+    CompletableFuture<List<Outcome>> begun = service.begin(List.of(List.of(acquire))).get(0);
+    boolean now = begun.isDone();
+    var unused =
+        begun.whenComplete(
+            (outcomes, e) -> {
+              Runnable tell =
+                  outcomes == null
+                      ? () -> failed.accept(Routes.unanswered(Objects.requireNonNull(e)))
+                      : () -> done.accept(outcomes.get(0));
+              if (now) {
+                tell.run();
+              } else {
+                waiting.run(tell);
+              }
+            });
   }
 
   private void attemptLater(Operation acquire, Consumer<Outcome> done, Consumer<Answer> failed) {
@@ -407,72 +455,32 @@ final class RequestHandler {
       Answer answer = Routes.unanswered(e);
       tell = () -> failed.accept(answer);
     }
-    loop.run(tell);
+    waiting.run(tell);
   }
 
-  private static Answer failed(HttpServerRequest request, Throwable e) {
-    return Routes.failed(request.method().name(), String.valueOf(request.path()), e);
+  private static Answer failed(Exchange exchange, RuntimeException e) {
+    return Routes.failed(exchange.request.getMethod(), exchange.path(), e);
   }
 
   private static Answer overloaded() {
     return Answer.error(503, Answer.OVERLOADED, "too many requests at once", 100);
   }
 
-  /** Has a worker make an answer, which the event loop then writes. */
-  private void submit(Workers.Lane lane, HttpServerRequest request, Supplier<Written> answer) {
+  /** Has a worker answer. */
+  private void submit(Workers.Lane lane, Exchange exchange, Supplier<Written> answer) {
     Runnable task =
         () -> {
           Written written;
           try {
             written = answer.get();
           } catch (RuntimeException e) {
-            written = Written.of(failed(request, e));
+            written = Written.of(failed(exchange, e));
           }
-          Written made = written;
-          loop.run(() -> write(request, made));
+          exchange.answer(written);
         };
     if (!workers.submit(lane, task)) {
       metrics.turnedAway();
-      write(request, Written.of(overloaded()));
+      exchange.answer(Written.of(overloaded()));
     }
-  }
-
-  /**
-   * An answer in bytes. A worker makes long ones: they take a while, and where that fails the
-   * sender still has to hear of it.
-   */
-  private record Written(int status, Buffer body, String contentType, Map<String, String> headers) {
-    static Written metrics(byte[] text) {
-      return new Written(200, Buffer.buffer(text), ServerMetrics.CONTENT_TYPE, Map.of());
-    }
-
-    static Written of(Answer answer) {
-      return new Written(
-          answer.status(),
-          answer.status() == 304
-              ? Buffer.buffer()
-              : Buffer.buffer(LeaseDocuments.bytes(answer.body())),
-          JsonFields.CONTENT_TYPE,
-          answer.headers());
-    }
-  }
-
-  private static void write(HttpServerRequest request, Written answer) {
-    HttpServerResponse response = request.response();
-    Gate gate = Gate.of(request);
-    if (gate == null || response.closed() || response.ended()) {
-      return;
-    }
-    response
-        .setStatusCode(answer.status())
-        .putHeader("Content-Type", answer.contentType())
-        .putHeader("Content-Length", Integer.toString(answer.body().length())); // to HEAD as well
-    if (answer.status() == 503) {
-      response.putHeader("Retry-After", "1");
-    }
-    if (!answer.headers().isEmpty()) {
-      answer.headers().forEach(response::putHeader);
-    }
-    gate.end(response, answer.body());
   }
 }

@@ -41,7 +41,7 @@ final class Routes {
   private static final String HEALTHZ = "/healthz";
   private static final String READYZ = "/readyz";
 
-  /** What a path that is read takes; Vert.x leaves the body of an answer to HEAD out. */
+  /** What a path that is read takes; Jetty leaves the body of an answer to HEAD out. */
   static final String GET = "GET, HEAD";
 
   private static final int RETRY_MS = 1_000;
@@ -215,7 +215,9 @@ final class Routes {
     return isLarge(bodyBytes) || path.equals(LEASES) ? Workers.Lane.LARGE : Workers.Lane.OTHERS;
   }
 
-  /** Whether reading a body takes so long that an event loop should not. */
+  /**
+   * Whether reading a body takes so long that the thread which reads all connections should not.
+   */
   static boolean isLarge(int bodyBytes) {
     return bodyBytes > LARGE_BODY_BYTES;
   }

@@ -17,7 +17,7 @@ final class DashboardProblemsTest {
   /** The messages of a report that are told besides what the server says of itself. */
   private static String told(String why, String status) throws Exception {
     assumeTrue(Files.isExecutable(NODE), "SKIPPED: there is no Node.js to run the script");
-    String script = Dashboard.file("/dashboard.js").body().toString(UTF_8);
+    String script = new String(Dashboard.file("/dashboard.js").body(), UTF_8);
     int from = script.indexOf("function isOwn");
     String program =
         "const self = 7; const standing = { why: \"%s\" };\n%s\nconst status = %s;\n"

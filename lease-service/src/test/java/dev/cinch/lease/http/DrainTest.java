@@ -78,7 +78,7 @@ final class DrainTest {
 
   /** The server looks at it by itself. */
   private void endQuiet(RawClient quiet) throws IOException {
-    nanos.addAndGet(Gates.LAST_MS * 1_000_000);
+    nanos.addAndGet(Connections.LAST_MS * 1_000_000);
     assertTrue(quiet.isClosed());
   }
 

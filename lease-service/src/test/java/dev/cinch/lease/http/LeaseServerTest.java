@@ -338,7 +338,7 @@ final class LeaseServerTest {
     }
   }
 
-  /** On threads of Vert.x and on others it gets to what the program ends by. */
+  /** On threads of Jetty and on others it gets to what the program ends by. */
   @Test
   void anErrorOfJavasOwnIsCaughtByNobody() throws Exception {
     var error = new OutOfMemoryError("made by a test");

@@ -115,16 +115,12 @@ final class ServerLimitsTest {
   }
 
   @Test
-  void whereAllPlacesAreServedNewcomersAreTold() throws Exception {
+  void whereAllPlacesAreServedNewcomersAreClosed() throws Exception {
     for (int i = 0; i < LIMITS.connections(); i++) {
       connect(1 + i / 2).send(HANGING);
     }
     begun.acquire(LIMITS.connections());
     RawClient late = connect(9);
-    RawClient.Response response = late.response();
-    assertEquals(503, response.status());
-    assertEquals("OVERLOADED", response.json().get("error").textValue());
-    assertEquals("1", response.headers().get("retry-after"));
     assertTrue(late.isClosed());
   }
 

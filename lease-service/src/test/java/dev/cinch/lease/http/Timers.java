@@ -1,9 +1,8 @@
 package dev.cinch.lease.http;
 
-import io.vertx.core.Context;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.function.Function;
+import java.util.function.UnaryOperator;
 
 /** Timers of requests that wait, which are due when a test says so. */
 final class Timers {
@@ -28,12 +27,12 @@ final class Timers {
   }
 
   /** Loops that put what is set into a queue. */
-  static Function<Context, WaitingRoom.Loop> into(BlockingQueue<Timer> set) {
-    return context ->
+  static UnaryOperator<WaitingRoom.Loop> into(BlockingQueue<Timer> set) {
+    return loop ->
         new WaitingRoom.Loop() {
           @Override
           public void run(Runnable task) {
-            context.runOnContext(v -> task.run());
+            loop.run(task);
           }
 
           @Override
