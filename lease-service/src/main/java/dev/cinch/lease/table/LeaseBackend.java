@@ -54,7 +54,7 @@ public interface LeaseBackend {
       int metadataKept,
       LongSupplier time) {}
 
-  /** Whether operations never wait for another machine, so that an event loop may call them. */
+  /** Whether operations never wait for another machine, so that the thread which reads all connections may. */
   default boolean isImmediate() {
     return true;
   }
