@@ -25,8 +25,7 @@ class NoticeTest {
   private static final Map<String, String> PACKAGES =
       Map.of(
           "info.picocli", "picocli",
-          "com.google.guava", "com.google.common",
-          "netty-tcnative-classes", "io.netty.internal.tcnative");
+          "com.google.guava", "com.google.common");
 
   @Test
   void theNoticeNamesEverythingThatTheJarContainsInItsVersion() throws Exception {

@@ -21,10 +21,10 @@ import java.util.function.Consumer;
 
 /**
  * Acquires that wait while others have the leases, without a thread: each try is an acquire as if
- * it had come then. Confined to one event loop, but for {@link #changed}, which any thread calls.
+ * it had come then. Confined to one thread, but for {@link #changed}, which any thread calls.
  */
 final class WaitingRoom implements ChangeListener {
-  /** The event loop. */
+  /** The thread. */
   interface Loop {
     /** Runs a task on it, after what it does now; called by any thread. */
     void run(Runnable task);

@@ -20,12 +20,12 @@ import dev.cinch.lease.Witness;
 import dev.cinch.lease.table.Inheritance;
 import dev.cinch.lease.table.LastWords;
 import dev.cinch.lease.table.LeaseBackend;
-import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.table.LeaseBackend.UnendedException;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Revocations;
+import dev.cinch.lease.table.Unreleased;
 import dev.cinch.lease.time.SignedClock.Reading;
 import java.util.ArrayList;
 import java.util.List;
@@ -172,18 +172,18 @@ final class MemoryLeases implements LeaseBackend {
     listeners.add(next);
   }
 
-  private static void requireEnded(List<Tenure> unended) throws UnendedException {
+  private static void requireEnded(List<Unreleased> unended) throws UnendedException {
     if (!unended.isEmpty()) {
       throw new UnendedException(unended);
     }
   }
 
   @Override
-  public synchronized void ended(List<Tenure> tenures) {
-    for (Tenure tenure : tenures) {
-      LeaseState lease = room.get(tenure.name());
+  public synchronized void ended(List<Unreleased> leases) {
+    for (Unreleased unreleased : leases) {
+      LeaseState lease = room.get(unreleased.name());
       if (lease != null) {
-        LeaseRules.ended(lease, tenure).ifPresent(this::put);
+        LeaseRules.ended(lease, unreleased).ifPresent(this::put);
       }
     }
   }
@@ -200,7 +200,7 @@ final class MemoryLeases implements LeaseBackend {
   public synchronized long revoked(Revocation revocation, long time) {
     String name = revocation.name().value();
     revocations.add(revocation);
-    ended(List.of(new Tenure(name, revocation.correlation())));
+    ended(List.of(new Unreleased(name, revocation.correlation())));
     now = Math.max(now, time);
     LeaseState lease = room.get(name);
     return lease == null

@@ -21,12 +21,12 @@ import dev.cinch.lease.memory.Request.Attempt;
 import dev.cinch.lease.memory.StoreCalls.StoreNeededException;
 import dev.cinch.lease.service.InstanceRegistry.End;
 import dev.cinch.lease.table.LeaseBackend;
-import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.table.LeaseBackend.UnendedException;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseRules.AboveCeilingException;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Refusals;
+import dev.cinch.lease.table.Unreleased;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.time.Waits;
@@ -154,8 +154,8 @@ final class Operations {
     } catch (UnendedException e) {
       throw new StoreNeededException(
           store -> {
-            store.end(e.tenures());
-            table.ended(e.tenures());
+            store.end(e.leases());
+            table.ended(e.leases());
           },
           false);
     }
@@ -345,7 +345,7 @@ final class Operations {
       throw new StoreNeededException(
           store -> {
             if (table.isResumable()) { // first, so that no later instance takes up what is revoked
-              store.end(List.of(new Tenure(request.name().value(), revocation.correlation())));
+              store.end(List.of(new Unreleased(request.name().value(), revocation.correlation())));
             }
             attempt.kept = store.keep(revocation);
           },

@@ -9,8 +9,8 @@ import dev.cinch.lease.memory.StoreCalls.StoreNeededException;
 import dev.cinch.lease.service.InstanceRegistry;
 import dev.cinch.lease.service.InstanceRegistry.End;
 import dev.cinch.lease.table.LastWords;
-import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.table.Refusals;
+import dev.cinch.lease.table.Unreleased;
 import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.time.SignedClock.Reading;
 import dev.cinch.lease.witness.PublicKey;
@@ -373,8 +373,8 @@ final class Publisher implements StoreCalls {
   }
 
   @Override
-  public void end(List<Tenure> tenures) throws LeaseRefusedException {
-    List<End> ends = tenures.stream().map(t -> new End(t.correlation(), guard.number())).toList();
+  public void end(List<Unreleased> leases) throws LeaseRefusedException {
+    List<End> ends = leases.stream().map(t -> new End(t.correlation(), guard.number())).toList();
     if (registry != null && !areMine(registry, ends)) {
       stop(registry); // nobody else resumes them
     }

@@ -8,9 +8,9 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Watermark;
 import dev.cinch.lease.table.Inheritance;
-import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.table.LeaseState;
 import dev.cinch.lease.table.Moment;
+import dev.cinch.lease.table.Unreleased;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -59,7 +59,7 @@ final class Room {
 
   private boolean hasForgotten;
   private long forgottenUpTo = Long.MIN_VALUE;
-  private List<Tenure> unended = List.of();
+  private List<Unreleased> unended = List.of();
   private long nextSweep = Long.MIN_VALUE;
   private @Nullable String place;
   private long bytes;
@@ -141,7 +141,7 @@ final class Room {
   }
 
   /** What the last attempt to make room could not forget because it was not ended (rule L11). */
-  List<Tenure> unended() {
+  List<Unreleased> unended() {
     return unended;
   }
 
@@ -199,7 +199,7 @@ final class Room {
     long wanted = (long) needed * LEASE_BYTES + more;
     long mostBytes = limits.maxBytes() - limits.maxBytes() / part - wanted;
     var left = new ArrayList<LeaseState>();
-    var first = new ArrayList<Tenure>();
+    var first = new ArrayList<Unreleased>();
     for (LeaseState lease : some) {
       boolean isEnough = leases.size() <= Math.max(0, most) && bytes <= Math.max(0, mostBytes);
       if (!isEnough && mayForget(lease, needed, longEndedOnly, first, now)) {
@@ -217,7 +217,7 @@ final class Room {
 
   /** Whether a lease may be forgotten; then what it leaves is remembered. */
   private boolean mayForget(
-      LeaseState lease, int needed, boolean longEndedOnly, List<Tenure> notEnded, Moment now) {
+      LeaseState lease, int needed, boolean longEndedOnly, List<Unreleased> notEnded, Moment now) {
     if (lease.isHeld(now)) {
       return false;
     }
@@ -236,7 +236,7 @@ final class Room {
     if (may && resumable && lease.isUnended()) {
       // Later it would not be known whom a later instance may have resumed.
       if (notEnded.size() < needed + MOST_UNENDED) {
-        notEnded.add(lease.tenure());
+        notEnded.add(lease.unreleased());
       }
       return false;
     }

@@ -3,7 +3,7 @@ package dev.cinch.lease.memory;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.service.InstanceRegistry.End;
-import dev.cinch.lease.table.LeaseBackend.Tenure;
+import dev.cinch.lease.table.Unreleased;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.util.List;
 
@@ -61,7 +61,7 @@ interface StoreCalls {
    *
    * @throws LeaseRefusedException {@code SUPERSEDED} if one goes on elsewhere
    */
-  void end(List<Tenure> tenures) throws LeaseRefusedException;
+  void end(List<Unreleased> leases) throws LeaseRefusedException;
 
   /**
    * Ends leases of an earlier instance, so that they go on here (rules L10, L11).

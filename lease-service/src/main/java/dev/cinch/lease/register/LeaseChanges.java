@@ -12,7 +12,6 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.table.Inheritance;
-import dev.cinch.lease.table.LeaseBackend.Tenure;
 import dev.cinch.lease.table.LeaseBackend.UnansweredException;
 import dev.cinch.lease.table.LeaseRules;
 import dev.cinch.lease.table.LeaseState;
@@ -20,6 +19,7 @@ import dev.cinch.lease.table.LeaseStateCodec;
 import dev.cinch.lease.table.LeaseStateCodec.MalformedLeaseStateException;
 import dev.cinch.lease.table.Moment;
 import dev.cinch.lease.table.Revocations;
+import dev.cinch.lease.table.Unreleased;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -297,7 +297,7 @@ final class LeaseChanges {
     /** Revokes; returns when the lease ends, signed time. */
     long revoked(Revocation revocation, long now) throws LeaseRefusedException {
       revocations.add(revocation);
-      var tenure = new Tenure(revocation.name().value(), revocation.correlation());
+      var unreleased = new Unreleased(revocation.name().value(), revocation.correlation());
       var end = new long[1];
       Optional<LeaseState> unusedState =
           changes
@@ -311,7 +311,7 @@ final class LeaseChanges {
                     end[0] = over ? at.time() : lease.expiry();
                     // Also one that is ended already: what was found alone may be gone (rule L17).
                     return same
-                        ? Optional.of(LeaseRules.ended(lease, tenure).orElse(lease))
+                        ? Optional.of(LeaseRules.ended(lease, unreleased).orElse(lease))
                         : Optional.empty();
                   })
               .await();

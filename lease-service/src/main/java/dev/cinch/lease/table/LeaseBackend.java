@@ -9,7 +9,6 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.table.LeaseBackend.Tenure;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -55,7 +54,7 @@ public interface LeaseBackend {
       int metadataKept,
       LongSupplier time) {}
 
-  /** Whether operations wait for other machines; else an event loop may call them. */
+  /** Whether operations wait for other machines; else the thread that reads all connections may. */
   default boolean waits() {
     return false;
   }
@@ -77,7 +76,7 @@ public interface LeaseBackend {
   }
 
   /** Takes note that no other instance will ever resume these (rule L11). */
-  default void ended(List<Tenure> tenures) throws LeaseRefusedException {}
+  default void ended(List<Unreleased> leases) throws LeaseRefusedException {}
 
   /** Prolongs the leases of a grant; tentative ones stay so. */
   List<Witness> renew(Operation.Renew renew, Moment now, long ceiling) throws LeaseRefusedException;
@@ -186,32 +185,24 @@ public interface LeaseBackend {
   int grantsRemembered();
 
   /**
-   * A full lease that was not released, as its instance remembers it (rule L11).
-   *
-   * @param name the lease's
-   * @param correlation of the lease, which is of one name only
-   */
-  record Tenure(String name, Id correlation) {}
-
-  /**
    * Leases have to be ended before what was asked for can be done, so that no later instance
    * resumes them (rule L11). Never leaves a service.
    */
   final class UnendedException extends Exception {
     private static final long serialVersionUID = 1;
 
-    private final transient List<Tenure> tenures;
+    private final transient List<Unreleased> leases;
 
     /**
-     * @param tenures at least one; each has expired
+     * @param leases at least one; each has expired
      */
-    public UnendedException(List<Tenure> tenures) {
+    public UnendedException(List<Unreleased> leases) {
       super("leases to be ended first", null, false, false);
-      this.tenures = List.copyOf(tenures);
+      this.leases = List.copyOf(leases);
     }
 
-    public List<Tenure> tenures() {
-      return tenures;
+    public List<Unreleased> leases() {
+      return leases;
     }
   }
 

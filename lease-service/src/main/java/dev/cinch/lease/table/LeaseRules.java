@@ -18,7 +18,6 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.table.LeaseBackend.Tenure;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -151,8 +150,8 @@ public final class LeaseRules {
    * Those of some leases that a later instance might resume: they are to be ended there before
    * anybody hears of the next leases of their names, if there may be such an instance (rule L11).
    */
-  public static List<Tenure> unended(List<LeaseState> leases) {
-    return leases.stream().filter(LeaseState::isUnended).map(LeaseState::tenure).toList();
+  public static List<Unreleased> unended(List<LeaseState> leases) {
+    return leases.stream().filter(LeaseState::isUnended).map(LeaseState::unreleased).toList();
   }
 
   /** What the next holder of the name inherits if this lease ends now at the latest. */
@@ -345,8 +344,8 @@ public final class LeaseRules {
    * A lease that no other instance will ever resume: it expired, or is to be revoked (rules L11,
    * L15). Empty unless it is that lease, and not ended yet.
    */
-  public static Optional<LeaseState> ended(LeaseState lease, Tenure tenure) {
-    return lease.isUnended() && lease.tenure().equals(tenure)
+  public static Optional<LeaseState> ended(LeaseState lease, Unreleased unreleased) {
+    return lease.isUnended() && lease.unreleased().equals(unreleased)
         ? Optional.of(lease.withState(LeaseState.State.ENDED))
         : Optional.empty();
   }

@@ -319,8 +319,8 @@ public record LeaseState(
   }
 
   /** The lease, to be ended (rule L11). */
-  public LeaseBackend.Tenure tenure() {
-    return new LeaseBackend.Tenure(name.value(), correlation);
+  public Unreleased unreleased() {
+    return new Unreleased(name.value(), correlation);
   }
 
   /** Whether it is this request's, and goes on with that lease of an earlier instance. */

@@ -36,7 +36,7 @@ final class DrainTest {
   private final AtomicInteger lists = new AtomicInteger();
   private final LeaseServer server;
 
-  /** Stands still in what a worker does and in what an event loop does. */
+  /** Stands still in what a worker does and in what the selector does. */
   DrainTest() throws IOException {
     LeaseService service =
         Between.of(
@@ -138,7 +138,7 @@ final class DrainTest {
     }
   }
 
-  /** The event loop is in the service itself: it hears of the end after it has answered. */
+  /** The selector is in the service itself: it hears of the end after it has answered. */
   @Test
   void whatATurnCarriesOutIsAnswered() throws Exception {
     try (RawClient busy = connect().send(HEAD + RELEASE)) {

@@ -3,7 +3,7 @@ package dev.cinch.lease.http;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/** An event loop whose tasks run when a test says so, handed over by any thread. */
+/** A loop whose tasks run when a test says so, handed over by any thread. */
 final class Tasks implements WaitingRoom.Loop {
   private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
 

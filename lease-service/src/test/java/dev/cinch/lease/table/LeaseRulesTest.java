@@ -352,18 +352,18 @@ final class LeaseRulesTest {
   @Test
   void l11_anAcquireTellsWhichLeasesALaterInstanceMightResume() throws Exception {
     Name expired = granted(ID, false);
-    LeaseBackend.Tenure tenure = expired.state.tenure();
-    assertEquals(List.of(tenure), acquire(expired, OTHER, false, NOW + LEASE));
+    Unreleased unreleased = expired.state.unreleased();
+    assertEquals(List.of(unreleased), acquire(expired, OTHER, false, NOW + LEASE));
     Name released = granted(ID, false);
     release(released, LeaseReport.NOTHING, NOW + 1);
     assertEquals(List.of(), acquire(released, OTHER, false, NOW + 2));
     Name tentative = granted(ID, true);
     assertEquals(List.of(), acquire(tentative, OTHER, false, NOW + 2));
     Name ended = granted(ID, false);
-    ended.is(LeaseRules.ended(ended.state, tenure).stream().toList());
-    assertEquals(Optional.empty(), LeaseRules.ended(ended.state, tenure));
+    ended.is(LeaseRules.ended(ended.state, unreleased).stream().toList());
+    assertEquals(Optional.empty(), LeaseRules.ended(ended.state, unreleased));
     assertEquals(List.of(), acquire(ended, OTHER, false, NOW + LEASE));
-    assertEquals(Optional.empty(), LeaseRules.ended(ended.state, tenure), "another lease");
+    assertEquals(Optional.empty(), LeaseRules.ended(ended.state, unreleased), "another lease");
   }
 
   @Test
@@ -417,7 +417,7 @@ final class LeaseRulesTest {
     var request =
         new Operation.Revoke(new LeaseName("n"), "hangs", Optional.of(lease.state.correlation()));
     assertEquals("hangs", rules.revocable(request, lease.state, at(NOW + 1)).reason());
-    lease.is(LeaseRules.ended(lease.state, lease.state.tenure()).stream().toList());
+    lease.is(LeaseRules.ended(lease.state, lease.state.unreleased()).stream().toList());
     revoked.put(lease.state.correlation(), "hangs");
     assertTrue(
         message(Reason.NOT_HELD, () -> renew(lease, LeaseReport.NOTHING, NOW + 2))
@@ -489,9 +489,9 @@ final class LeaseRulesTest {
     return lease;
   }
 
-  private List<LeaseBackend.Tenure> acquire(Name lease, Id id, boolean tentative, long now)
+  private List<Unreleased> acquire(Name lease, Id id, boolean tentative, long now)
       throws LeaseRefusedException {
-    List<LeaseBackend.Tenure> unended = LeaseRules.unended(lease.now());
+    List<Unreleased> unended = LeaseRules.unended(lease.now());
     lease.is(rules.acquire(request(id, A, tentative), lease.now(), ORIGIN, at(now), NO_CEILING));
     return unended;
   }

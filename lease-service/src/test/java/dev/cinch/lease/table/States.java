@@ -74,7 +74,7 @@ public final class States {
   /** Leases that do not count any more. */
   public static List<LeaseState> over(String name) {
     LeaseState held = full(name);
-    LeaseState ended = LeaseRules.ended(held, held.tenure()).orElseThrow();
+    LeaseState ended = LeaseRules.ended(held, held.unreleased()).orElseThrow();
     return List.of(held.released(at(NOW + 1), false), ended);
   }
 
@@ -138,7 +138,7 @@ public final class States {
     if (random.nextInt(3) == 0) {
       e = e.released(moment(NOW, random), random.nextBoolean());
     } else if (random.nextInt(4) == 0 && e.isUnended()) {
-      e = LeaseRules.ended(e, e.tenure()).orElseThrow();
+      e = LeaseRules.ended(e, e.unreleased()).orElseThrow();
     }
     return random.nextInt(8) == 0 ? e.left(1 + random.nextInt(9)) : e;
   }
