@@ -94,7 +94,7 @@ case $what in
     # Held leases in a heap of 768 MiB, and for how long Java stopped while all were renewed.
     log=$(mktemp)
     trap 'rm -f "$log" "$log.out"' EXIT
-    java -Xmx768m "-Xlog:safepoint:file=$log:uptime:filecount=0" -cp "$classes" dev.cinch.lease.memory.LeaseMemory "${@:2}" |
+    java -Xmx768m "-Xlog:safepoint:file=$log:uptime:filecount=0" -cp "$classes" dev.cinch.lease.table.LeaseMemory "${@:2}" |
       tee "$log.out"
     awk 'NR == FNR { if (/^renewed all/) { from = $4; to = $6 } next }
       match($0, /Total: *[0-9]+/) { at = substr($1, 2) + 0; ns = substr($0, RSTART + 6, RLENGTH - 6) + 0

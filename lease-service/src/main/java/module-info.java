@@ -23,12 +23,13 @@ module dev.cinch.lease {
   exports dev.cinch.lease.access;
   exports dev.cinch.lease.hold;
   exports dev.cinch.lease.http;
-  exports dev.cinch.lease.memory to
+  exports dev.cinch.lease.instance to
+      dev.cinch.bag,
       dev.cinch.bag.testkit;
   exports dev.cinch.lease.register to
       dev.cinch.lease.etcd;
-  exports dev.cinch.lease.service to
-      dev.cinch.bag;
+  exports dev.cinch.lease.rules to
+      dev.cinch.lease.etcd;
   exports dev.cinch.lease.table to
       dev.cinch.lease.etcd;
   exports dev.cinch.lease.time;

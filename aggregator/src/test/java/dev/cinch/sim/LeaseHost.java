@@ -9,9 +9,9 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
-import dev.cinch.lease.memory.MemoryLeaseService;
-import dev.cinch.lease.memory.TableLimits;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.register.RegisterBackend;
+import dev.cinch.lease.table.TableLimits;
 import dev.cinch.lease.witness.WitnessSigner;
 import dev.cinch.sim.LeaseInstance.Gone;
 import dev.cinch.sim.fs.FaultKind;
@@ -85,7 +85,7 @@ final class LeaseHost implements SimProcess.Body {
 
   /** A request to an instance. */
   interface Request<T> {
-    T send(MemoryLeaseService service) throws LeaseRefusedException, LeaseUnavailableException;
+    T send(ServiceInstance service) throws LeaseRefusedException, LeaseUnavailableException;
   }
 
   private record Task(long at, long number, Runnable what) implements Comparable<Task> {
@@ -227,8 +227,8 @@ final class LeaseHost implements SimProcess.Body {
     Store store = open(instance);
     ShardMap map = world.plan.sharded() ? StoreShards.look(store.context()).map() : ShardMap.NONE;
     var shard = new Shard(map, 1 + index % map.count());
-    MemoryLeaseService.Builder service =
-        MemoryLeaseService.builder(signer, instance)
+    ServiceInstance.Builder service =
+        ServiceInstance.builder(signer, instance)
             .registry(new StoreInstances(store.context(), Optional.empty(), shard, Workbench.KEY))
             .storeThread(new InCaller())
             .longestLeaseMs(LONGEST_MS)
@@ -321,7 +321,7 @@ final class LeaseHost implements SimProcess.Body {
     aside(after, () -> address(null, world.faults.rng()), request);
   }
 
-  private static boolean maintained(MemoryLeaseService s) {
+  private static boolean maintained(ServiceInstance s) {
     s.maintain();
     return true;
   }

@@ -2,7 +2,7 @@ package dev.cinch.sim;
 
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Shard;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.sim.fs.Ambush;
 import dev.cinch.sim.fs.FaultKind;
@@ -26,7 +26,7 @@ final class LeaseInstance implements Gate, TimeSource {
   private long offset;
   private long driftPpm;
   private Shard shard = Shard.WHOLE;
-  private @Nullable MemoryLeaseService service;
+  private @Nullable ServiceInstance service;
   private boolean gone;
   private int underWay;
 
@@ -55,7 +55,7 @@ final class LeaseInstance implements Gate, TimeSource {
     }
   }
 
-  void started(MemoryLeaseService itself, Shard of) {
+  void started(ServiceInstance itself, Shard of) {
     service = itself;
     shard = of;
   }
@@ -70,8 +70,8 @@ final class LeaseInstance implements Gate, TimeSource {
     return shard.map().number();
   }
 
-  MemoryLeaseService service() {
-    MemoryLeaseService s = service;
+  ServiceInstance service() {
+    ServiceInstance s = service;
     if (s == null) {
       throw new IllegalStateException("not started");
     }

@@ -14,8 +14,8 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
-import dev.cinch.lease.memory.MemoryLeaseService;
-import dev.cinch.lease.service.InstanceRegistry;
+import dev.cinch.lease.instance.InstanceRegistry;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.GrantSigner;
 import dev.cinch.lease.witness.SigningKey;
@@ -38,7 +38,7 @@ abstract class SessionRig {
 
   Rig rig;
   SigningKey key;
-  MemoryLeaseService service;
+  ServiceInstance service;
 
   @BeforeEach
   void start() throws Exception {
@@ -53,15 +53,15 @@ abstract class SessionRig {
     service = serve(key, rig.time, store);
   }
 
-  static MemoryLeaseService serve(SigningKey key, TimeSource time, Store store) throws IOException {
-    return MemoryLeaseService.builder(new WitnessSigner(key), time)
+  static ServiceInstance serve(SigningKey key, TimeSource time, Store store) throws IOException {
+    return ServiceInstance.builder(new WitnessSigner(key), time)
         .storeInCallers()
         .registry(new StoreInstances(store.context(), key))
         .start();
   }
 
   /** A service of the store that looks at nothing there, whatever its number and its clock. */
-  static MemoryLeaseService serve(SigningKey key, TimeSource time, Store store, long number)
+  static ServiceInstance serve(SigningKey key, TimeSource time, Store store, long number)
       throws IOException {
     return serve(key, new WitnessSigner(key), time, store, number);
   }
@@ -69,7 +69,7 @@ abstract class SessionRig {
   /**
    * @param signer signs what is granted, perhaps not as it should
    */
-  static MemoryLeaseService serve(
+  static ServiceInstance serve(
       SigningKey key, GrantSigner signer, TimeSource time, Store store, long number)
       throws IOException {
     var of = new StoreInstances(store.context(), key);
@@ -85,7 +85,7 @@ abstract class SessionRig {
                   case "checkClock" -> null;
                   default -> call.by(of);
                 });
-    return MemoryLeaseService.builder(signer, time).storeInCallers().registry(registry).start();
+    return ServiceInstance.builder(signer, time).storeInCallers().registry(registry).start();
   }
 
   final Store store(StoreFs fs, TimeSource time, String machine) throws IOException {

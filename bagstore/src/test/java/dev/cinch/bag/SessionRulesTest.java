@@ -31,7 +31,7 @@ import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.LeaseKeeper;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.ForwardingTime;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
@@ -469,7 +469,7 @@ class SessionRulesTest extends SessionRig {
 
   @Test
   void l3_l9_anInstanceThatHasASuccessorStopsForGood() throws Exception {
-    MemoryLeaseService successor = serve(key, rig.time, store("head2"));
+    ServiceInstance successor = serve(key, rig.time, store("head2"));
     rig.time.advanceMs(120_000); // long enough that it must look, or publish, before it signs
     assertEquals(
         LeaseRefusedException.Reason.SUPERSEDED,
@@ -480,7 +480,7 @@ class SessionRulesTest extends SessionRig {
   @Test
   void l8_aWitnessFromAServerWithAWrongClockIsRefused() throws Exception {
     Store a = store("a");
-    MemoryLeaseService wrong = serve(key, rig.time.skewed(600_000 * MS), a, 9);
+    ServiceInstance wrong = serve(key, rig.time.skewed(600_000 * MS), a, 9);
     try (Session session = Session.open(a, wrong, "a")) {
       var e = assertThrows(SessionRefusedException.class, () -> session.acquire(NAMES, LEASE));
       assertTrue(String.valueOf(e.getMessage()).contains("clock"), e.getMessage());
@@ -507,7 +507,7 @@ class SessionRulesTest extends SessionRig {
     for (int i = 0; i < 2; i++) {
       var registry = new StoreInstances(store, Optional.empty(), new Shard(map, i + 1), key);
       servers[i] =
-          MemoryLeaseService.builder(new WitnessSigner(key), rig.time)
+          ServiceInstance.builder(new WitnessSigner(key), rig.time)
               .storeInCallers()
               .registry(registry)
               .start();
@@ -643,7 +643,7 @@ class SessionRulesTest extends SessionRig {
   @Test
   void aServerWhoseKeyTheStoreDoesNotTrustIsRefused() throws Exception {
     var foreign =
-        MemoryLeaseService.builder(new WitnessSigner(SigningKey.generate()), rig.time)
+        ServiceInstance.builder(new WitnessSigner(SigningKey.generate()), rig.time)
             .fresh(true)
             .start();
     try (Session session = Session.open(store("a"), foreign, "a")) {
@@ -675,7 +675,7 @@ class SessionRulesTest extends SessionRig {
   void f3_aKeyThatASessionReliesOnIsDurable() throws Exception {
     SigningKey other = SigningKey.ofSeed(Arrays.copyOf(new byte[] {2}, 32));
     Store a = store("a");
-    MemoryLeaseService outside = serve(other, rig.time, a, 9);
+    ServiceInstance outside = serve(other, rig.time, a, 9);
     rig.time.advanceMs(300_000);
     rig.settle(a.log(Rig.JOBS)); // so that nothing is left to fence
     var stopped = new FaultyFs(rig.disk.view(Rig.BOB));

@@ -13,7 +13,7 @@ import dev.cinch.lease.Share;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.LeaseKeeper;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.witness.GrantSigner;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.Tampering;
@@ -45,7 +45,7 @@ final class TamperedGrantTest extends SessionRig {
   private int edits = 1;
 
   /** A service between whose key and whose clients somebody sits. */
-  private MemoryLeaseService tampered() throws Exception {
+  private ServiceInstance tampered() throws Exception {
     var signer = new WitnessSigner(key);
     GrantSigner tampering =
         new GrantSigner() {
@@ -92,7 +92,7 @@ final class TamperedGrantTest extends SessionRig {
   void noEditIsAcquired(int leases) throws Exception {
     name(leases);
     Store a = store("a");
-    MemoryLeaseService server = tampered();
+    ServiceInstance server = tampered();
     for (edit = Share.first(7); edit < edits; edit += Share.step(7)) {
       try (Session session = Session.open(a, server, "a")) {
         assertThrows(
@@ -110,7 +110,7 @@ final class TamperedGrantTest extends SessionRig {
   void noEditIsRenewed(int leases) throws Exception {
     name(leases);
     Store a = store("a");
-    MemoryLeaseService server = tampered();
+    ServiceInstance server = tampered();
     for (int next = 0; next < edits; next += EVERY) {
       try (LeaseKeeper keeper = LeaseKeeper.stepped(rig.time);
           Session session = Session.open(new Writers(a, Durability.SYNC), server, "a", keeper)) {
@@ -138,7 +138,7 @@ final class TamperedGrantTest extends SessionRig {
   void noEditIsJoined(int leases) throws Exception {
     name(leases);
     Store a = store("a");
-    MemoryLeaseService server = tampered();
+    ServiceInstance server = tampered();
     for (int next = 0; next < edits; next += EVERY) {
       edit = -1;
       try (Session session = Session.open(a, server, "a");

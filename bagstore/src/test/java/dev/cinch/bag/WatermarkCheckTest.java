@@ -12,7 +12,7 @@ import dev.cinch.lease.Altered;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.LeaseKeeper;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.witness.GrantSigner;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -31,7 +31,7 @@ class WatermarkCheckTest extends SessionRig {
   private long ahead = Long.MIN_VALUE;
 
   /** A service that signs watermarks which lie ahead by {@link #ahead}, while that is set. */
-  private MemoryLeaseService lying() throws Exception {
+  private ServiceInstance lying() throws Exception {
     var signer = new WitnessSigner(key);
     GrantSigner lying =
         new GrantSigner() {

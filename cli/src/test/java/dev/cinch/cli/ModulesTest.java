@@ -30,7 +30,7 @@ import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.http.HttpLeaseClient;
-import dev.cinch.lease.service.InstanceRegistry;
+import dev.cinch.lease.instance.InstanceRegistry;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
@@ -133,9 +133,9 @@ class ModulesTest {
   @Test
   void noGrantReachesTheStore() {
     var reached = new TreeMap<String, JavaClass>();
-    reach(all.get("dev.cinch.lease.memory.Operations"), reached);
-    reach(all.get("dev.cinch.lease.memory.MemoryLeases"), reached);
-    assertTrue(reached.containsKey("dev.cinch.lease.table.LeaseRules"));
+    reach(all.get("dev.cinch.lease.instance.Operations"), reached);
+    reach(all.get("dev.cinch.lease.table.MemoryLeases"), reached);
+    assertTrue(reached.containsKey("dev.cinch.lease.rules.LeaseRules"));
     var io =
         equivalentTo(InstanceRegistry.class)
             .or(resideInAnyPackage("java.nio.file..", "java.nio.channels..", "java.net.."))
@@ -162,8 +162,12 @@ class ModulesTest {
             .that()
             .resideInAnyPackage(BAG, VIEW, BACKUP)
             .should()
-            .dependOnClassesThat()
-            .resideInAnyPackage("dev.cinch.lease.http..", "dev.cinch.lease.memory.."));
+            .dependOnClassesThat(
+                resideInAnyPackage(
+                        "dev.cinch.lease.http..",
+                        "dev.cinch.lease.instance..",
+                        "dev.cinch.lease.table..")
+                    .and(not(belongToAnyOf(InstanceRegistry.class)))));
   }
 
   @Test

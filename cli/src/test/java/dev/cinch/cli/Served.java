@@ -15,7 +15,7 @@ import dev.cinch.lease.access.Access;
 import dev.cinch.lease.access.Permission;
 import dev.cinch.lease.access.TokenFile;
 import dev.cinch.lease.http.LeaseServer;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -51,7 +51,7 @@ public final class Served implements AutoCloseable {
   public final String admin;
 
   public Served(Path parent) throws Exception {
-    this(Cinch.quickStore(parent), MemoryLeaseService.DEFAULT_LONGEST_LEASE_MS);
+    this(Cinch.quickStore(parent), ServiceInstance.DEFAULT_LONGEST_LEASE_MS);
   }
 
   public Served(Path store, long longestLeaseMs) throws Exception {
@@ -59,8 +59,8 @@ public final class Served implements AutoCloseable {
     Store opened =
         Store.open(store, Store.Environment.of(new MachineName("server"), SystemTime.INSTANCE));
     long unused = TrustedKeyFiles.add(opened.context(), key);
-    MemoryLeaseService service =
-        MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
+    ServiceInstance service =
+        ServiceInstance.builder(new WitnessSigner(key), SystemTime.INSTANCE)
             .registry(new StoreInstances(opened.context(), key))
             .longestLeaseMs(longestLeaseMs)
             .start();

@@ -8,7 +8,7 @@ import dev.cinch.lease.cell.net.CellStatus;
 import dev.cinch.lease.cell.net.CellStatus.Traffic;
 import dev.cinch.lease.http.Health;
 import dev.cinch.lease.http.LeaseServer;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -46,7 +46,7 @@ public final class ServedCell implements AutoCloseable {
   public ServedCell(Path directory, String... more) throws Exception {
     Path store = Cinch.store(directory);
     var service =
-        MemoryLeaseService.builder(new WitnessSigner(SigningKey.generate()), SystemTime.INSTANCE)
+        ServiceInstance.builder(new WitnessSigner(SigningKey.generate()), SystemTime.INSTANCE)
             .fresh(true)
             .start();
     file = directory.resolve("cell.json");

@@ -17,7 +17,7 @@ import dev.cinch.lease.Outcome;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.http.LeaseServer;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -88,7 +88,7 @@ public final class SharedStore implements AutoCloseable {
     servers.add(server);
     refusals.put(server, told);
     service.start(
-        MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
+        ServiceInstance.builder(new WitnessSigner(key), SystemTime.INSTANCE)
             .registry(instance(shard, server.uri().toString())));
     return server;
   }

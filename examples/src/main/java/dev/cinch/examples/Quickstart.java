@@ -10,7 +10,7 @@ import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.examples.Share.Line;
 import dev.cinch.lease.http.LeaseServer;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -82,7 +82,7 @@ public final class Quickstart {
     SigningKey key = SigningKey.generate();
     long unused = TrustedKeyFiles.add(store.context(), key);
     var service =
-        MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
+        ServiceInstance.builder(new WitnessSigner(key), SystemTime.INSTANCE)
             .registry(new StoreInstances(store.context(), key))
             .longestLeaseMs(settings.longestLeaseMs())
             .start();

@@ -11,7 +11,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -58,7 +58,7 @@ class FencedTransactionTest {
   }
 
   private LeaseService service() throws Exception {
-    return MemoryLeaseService.builder(new WitnessSigner(SigningKey.generate()), time).start();
+    return ServiceInstance.builder(new WitnessSigner(SigningKey.generate()), time).start();
   }
 
   private Id acquire(LeaseService service, List<String> tokens) throws Exception {

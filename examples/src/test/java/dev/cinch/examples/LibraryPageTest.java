@@ -10,7 +10,7 @@ import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.http.LeaseServer;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -125,8 +125,8 @@ class LibraryPageTest {
     Store store = Store.init(place, StoreSettings.DEFAULT, me);
     SigningKey key = SigningKey.generate();
     long unused = TrustedKeyFiles.add(store.context(), key);
-    MemoryLeaseService service =
-        MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
+    ServiceInstance service =
+        ServiceInstance.builder(new WitnessSigner(key), SystemTime.INSTANCE)
             .registry(new StoreInstances(store.context(), key))
             .start();
     try (LeaseServer server = LeaseServer.builder(service, service::info).port(0).start()) {

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessCodec;
 import dev.cinch.lease.witness.WitnessSigner;

@@ -8,7 +8,7 @@ import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Sha256;
 import dev.cinch.lease.Shard;
-import dev.cinch.lease.service.InstanceRegistry;
+import dev.cinch.lease.instance.InstanceRegistry;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.util.ArrayDeque;

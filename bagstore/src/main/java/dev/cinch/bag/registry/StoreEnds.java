@@ -9,7 +9,7 @@ import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Storage.Draft;
 import dev.cinch.bag.store.StoreContext;
-import dev.cinch.lease.service.InstanceRegistry;
+import dev.cinch.lease.instance.InstanceRegistry;
 import dev.cinch.lease.witness.SigningKey;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -15,7 +15,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
-import dev.cinch.lease.service.InstanceRegistry;
+import dev.cinch.lease.instance.InstanceRegistry;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;

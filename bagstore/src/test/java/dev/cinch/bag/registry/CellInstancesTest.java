@@ -19,8 +19,8 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.memory.MemoryLeaseService;
-import dev.cinch.lease.service.InstanceRegistry;
+import dev.cinch.lease.instance.InstanceRegistry;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -229,13 +229,13 @@ final class CellInstancesTest {
     SigningKey key = SigningKey.ofSeed(new byte[32]);
     long unused = TrustedKeyFiles.add(store(), key);
     long number = makeCell();
-    MemoryLeaseService a = serve(key, StoreInstances.ofCell(store(), number, KEY));
-    MemoryLeaseService b = serve(key, StoreInstances.ofCell(store(), number, KEY));
+    ServiceInstance a = serve(key, StoreInstances.ofCell(store(), number, KEY));
+    ServiceInstance b = serve(key, StoreInstances.ofCell(store(), number, KEY));
     assertEquals(number, a.info().instance());
     assertEquals(number, b.info().instance());
     assertEquals(number, acquire(a, "a", 10_000).instance());
     Witness longest = acquire(b, "b", 60_000);
-    MemoryLeaseService later = serve(key, new StoreInstances(store(), KEY));
+    ServiceInstance later = serve(key, new StoreInstances(store(), KEY));
     rig.time.advanceMs(6_000);
     a.maintain();
     b.maintain();
@@ -251,14 +251,14 @@ final class CellInstancesTest {
     assertTrue(String.valueOf(e.getMessage()).startsWith("instance 2 has taken"), e::getMessage);
   }
 
-  private MemoryLeaseService serve(SigningKey key, StoreInstances registry) throws IOException {
-    return MemoryLeaseService.builder(new WitnessSigner(key), rig.time)
+  private ServiceInstance serve(SigningKey key, StoreInstances registry) throws IOException {
+    return ServiceInstance.builder(new WitnessSigner(key), rig.time)
         .storeInCallers()
         .registry(registry)
         .start();
   }
 
-  private Witness acquire(MemoryLeaseService service, String name, long durationMs)
+  private Witness acquire(ServiceInstance service, String name, long durationMs)
       throws LeaseRefusedException, LeaseUnavailableException {
     var request =
         new Operation.Acquire(

@@ -28,8 +28,8 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.memory.MemoryLeaseService;
-import dev.cinch.lease.service.InstanceRegistry;
+import dev.cinch.lease.instance.InstanceRegistry;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
@@ -72,15 +72,14 @@ final class StoreInstancesTest {
     return store(rig.disk.view(Rig.ALICE), rig.time.skewed(offset));
   }
 
-  private MemoryLeaseService serve(StoreContext store) throws IOException {
-    return MemoryLeaseService.builder(
-            new WitnessSigner(SigningKey.ofSeed(new byte[32])), store.time())
+  private ServiceInstance serve(StoreContext store) throws IOException {
+    return ServiceInstance.builder(new WitnessSigner(SigningKey.ofSeed(new byte[32])), store.time())
         .storeInCallers()
         .registry(new StoreInstances(store, KEY))
         .start();
   }
 
-  private Witness acquire(MemoryLeaseService service, String name)
+  private Witness acquire(ServiceInstance service, String name)
       throws LeaseRefusedException, LeaseUnavailableException {
     var request =
         new Operation.Acquire(
@@ -96,7 +95,7 @@ final class StoreInstancesTest {
   @Test
   void l3_aClockTenYearsAheadDuringMaintenanceHarmsNeitherThisInstanceNorTheNext()
       throws Exception {
-    MemoryLeaseService service = serve(store());
+    ServiceInstance service = serve(store());
     assertEquals(1, acquire(service, "a").instance());
     rig.time.advanceMs(20_000);
     offset.set(TEN_YEARS);
@@ -105,7 +104,7 @@ final class StoreInstancesTest {
     Witness afterwards = acquire(service, "b");
     long late = afterwards.issuedAt() - rig.time.wallNanos();
     assertTrue(Math.abs(late) < 1_000 * MS, late + " ns");
-    MemoryLeaseService next = serve(store());
+    ServiceInstance next = serve(store());
     rig.time.advanceMs(120_000);
     long fence = acquire(next, "a").fence().upTo();
     assertTrue(fence <= rig.time.wallNanos(), fence - rig.time.wallNanos() + " ns ahead");
@@ -116,14 +115,14 @@ final class StoreInstancesTest {
     rig.time.advanceNanos(-ManualTime.START - 3_600_000 * MS);
     Witness earlier = acquire(serve(store()), "a");
     assertTrue(earlier.expiry() < 0);
-    MemoryLeaseService next = serve(store());
+    ServiceInstance next = serve(store());
     rig.time.advanceMs(120_000);
     assertTrue(acquire(next, "a").fence().upTo() >= earlier.expiry());
   }
 
   @Test
   void l3_nothingIsGrantedWhileTheClockIsOffAndTheRefusalSaysWhy() throws Exception {
-    MemoryLeaseService service = serve(store());
+    ServiceInstance service = serve(store());
     offset.set(501 * MS);
     LeaseRefusedException e =
         assertThrows(LeaseRefusedException.class, () -> acquire(service, "a"));
@@ -141,7 +140,7 @@ final class StoreInstancesTest {
       throws Exception {
     StoreSettings d = StoreSettings.DEFAULT;
     rig = Rig.memory(6, Altered.with(d, "graceMs", 5_000, "clockAheadMs", 3_000));
-    MemoryLeaseService service = serve(store());
+    ServiceInstance service = serve(store());
     var id = new Id(1, requests + 1);
     Witness held = acquire(service, "a");
     // The service's clock is behind by half a second, the holder's ahead by three.
@@ -156,7 +155,7 @@ final class StoreInstancesTest {
   @Test
   void l2_anInstanceAllowsWatermarksNoFurtherAheadThanSessionsAndReadersDo() throws Exception {
     StoreContext store = store();
-    MemoryLeaseService service = serve(store);
+    ServiceInstance service = serve(store);
     var id = new Id(1, requests + 1);
     long most = acquire(service, "a").issuedAt() + store.settings().watermarkAheadNanos();
     // Its clock goes on a little with each operation.
@@ -187,7 +186,7 @@ final class StoreInstancesTest {
                 "longestLeaseMs",
                 4 * hour));
     offset.set(hour * MS);
-    MemoryLeaseService service = serve(store());
+    ServiceInstance service = serve(store());
     var id = new Id(1, requests + 1);
     Witness held = acquire(service, "a");
     long written = held.issuedAt() - 2 * hour * MS;

@@ -22,7 +22,7 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.StoreStatement;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -54,12 +54,12 @@ final class StoreShardsTest {
     return rig.open(rig.disk.view(Rig.ALICE), rig.time).context().store();
   }
 
-  private MemoryLeaseService serve(Shard shard) throws IOException {
+  private ServiceInstance serve(Shard shard) throws IOException {
     return serve(new StoreInstances(store(), Optional.empty(), shard, KEY));
   }
 
-  private MemoryLeaseService serve(StoreInstances registry) throws IOException {
-    return MemoryLeaseService.builder(new WitnessSigner(KEY), rig.time)
+  private ServiceInstance serve(StoreInstances registry) throws IOException {
+    return ServiceInstance.builder(new WitnessSigner(KEY), rig.time)
         .storeInCallers()
         .registry(registry)
         .start();
@@ -83,12 +83,12 @@ final class StoreShardsTest {
         new Id(1, ++requests), List.of(names), "tester", LEASE_MS, LogSet.ALL, false);
   }
 
-  private Grant acquire(MemoryLeaseService service, LeaseName name)
+  private Grant acquire(ServiceInstance service, LeaseName name)
       throws LeaseRefusedException, LeaseUnavailableException {
     return service.acquire(request(name));
   }
 
-  private static Grant resume(MemoryLeaseService service, Grant grant)
+  private static Grant resume(ServiceInstance service, Grant grant)
       throws LeaseRefusedException, LeaseUnavailableException {
     return service.resume(new Operation.Resume(grant.id(), grant.witnesses(), LEASE_MS));
   }
@@ -105,7 +105,7 @@ final class StoreShardsTest {
 
   @Test
   void aStoreWithoutAMapHasOneShardAndNoNewFile() throws Exception {
-    MemoryLeaseService service = serve(new StoreInstances(store(), KEY));
+    ServiceInstance service = serve(new StoreInstances(store(), KEY));
     assertEquals(1, witness(acquire(service, new LeaseName("a"))).instance());
     assertEquals(ShardMap.NONE, StoreShards.look(store()).map());
     List<String> names =
@@ -169,9 +169,9 @@ final class StoreShardsTest {
   @Test
   void l16_serversOfOneMapHaveChainsOfTheirOwn() throws Exception {
     ShardMap map = publish(2);
-    MemoryLeaseService one = serve(new Shard(map, 1));
+    ServiceInstance one = serve(new Shard(map, 1));
     Grant a = acquire(one, in(new Shard(map, 1), 0));
-    MemoryLeaseService two = serve(new Shard(map, 2));
+    ServiceInstance two = serve(new Shard(map, 2));
     // It waits for no ceiling of the other shard, has nothing to fence, and stops nobody.
     Witness b = witness(acquire(two, in(new Shard(map, 2), 0)));
     assertEquals(2, b.instance());
@@ -181,7 +181,7 @@ final class StoreShardsTest {
     rig.time.advanceMs(60_000);
     assertEquals(1, witness(acquire(one, in(new Shard(map, 1), 1))).instance());
     // The next instance of shard 1 follows the first alone.
-    MemoryLeaseService again = serve(new Shard(map, 1));
+    ServiceInstance again = serve(new Shard(map, 1));
     rig.time.advanceMs(60_000);
     refused(Reason.SUPERSEDED, () -> acquire(one, in(new Shard(map, 1), 2)));
     assertEquals(2, witness(acquire(two, in(new Shard(map, 2), 1))).instance());
@@ -193,7 +193,7 @@ final class StoreShardsTest {
   @Test
   void l16_aServerGrantsItsOwnNamesOnlyAndSaysWhoseTheOthersAre() throws Exception {
     ShardMap map = publish(2);
-    MemoryLeaseService one = serve(new Shard(map, 1));
+    ServiceInstance one = serve(new Shard(map, 1));
     LeaseName mine = in(new Shard(map, 1), 0);
     LeaseName other = in(new Shard(map, 2), 0);
     String message = "" + refused(Reason.OTHER_SHARD, () -> acquire(one, other)).getMessage();
@@ -212,8 +212,8 @@ final class StoreShardsTest {
   @Test
   void l16_aGrantThatIsNotKnownMayBeAnotherShards() throws Exception {
     ShardMap map = publish(2);
-    MemoryLeaseService one = serve(new Shard(map, 1));
-    MemoryLeaseService two = serve(new Shard(map, 2));
+    ServiceInstance one = serve(new Shard(map, 1));
+    ServiceInstance two = serve(new Shard(map, 2));
     Grant a = acquire(one, in(new Shard(map, 1), 0));
     var report = LeaseReport.NOTHING.to(1);
     refused(Reason.OTHER_SHARD, () -> two.renew(a.id(), LEASE_MS, LogSet.NONE, report));
@@ -225,20 +225,20 @@ final class StoreShardsTest {
 
   @Test
   void l16_aNewMapStopsAllInstancesOfTheOneBefore() throws Exception {
-    MemoryLeaseService whole = serve(new StoreInstances(store(), KEY));
+    ServiceInstance whole = serve(new StoreInstances(store(), KEY));
     Grant unused = acquire(whole, new LeaseName("a"));
     ShardMap two = publish(2);
     rig.time.advanceMs(60_000);
     String why =
         "" + refused(Reason.SUPERSEDED, () -> acquire(whole, new LeaseName("b"))).getMessage();
     assertTrue(why.startsWith("shard map 1 of 2 shards of the lease service has taken over"), why);
-    MemoryLeaseService first = serve(new Shard(two, 1));
+    ServiceInstance first = serve(new Shard(two, 1));
     rig.time.advanceMs(60_000); // the ceiling that the old one published before it looked
     Grant b = acquire(first, in(new Shard(two, 1), 0));
     ShardMap one = publish(1);
     rig.time.advanceMs(60_000);
     refused(Reason.SUPERSEDED, () -> acquire(first, in(new Shard(two, 1), 1)));
-    MemoryLeaseService last = serve(new Shard(one, 1));
+    ServiceInstance last = serve(new Shard(one, 1));
     rig.time.advanceMs(60_000);
     assertTrue(
         witness(acquire(last, in(new Shard(two, 2), 0))).fence().upTo() >= witness(b).expiry());
@@ -259,22 +259,22 @@ final class StoreShardsTest {
   @Test
   void l16_holdersAreResumedFromTheChainThatHadTheirName() throws Exception {
     ShardMap two = publish(2);
-    MemoryLeaseService[] before = {serve(new Shard(two, 1)), serve(new Shard(two, 2))};
+    ServiceInstance[] before = {serve(new Shard(two, 1)), serve(new Shard(two, 2))};
     Grant[] held = new Grant[8];
     for (int i = 0; i < held.length; i++) {
       held[i] = acquire(before[i % 2], in(new Shard(two, i % 2 + 1), i / 2));
     }
     ShardMap three = publish(3);
-    MemoryLeaseService[] after = new MemoryLeaseService[3];
+    ServiceInstance[] after = new ServiceInstance[3];
     for (int i = 0; i < 3; i++) {
       after[i] = serve(new Shard(three, i + 1));
     }
     for (Grant grant : held) {
-      MemoryLeaseService to = after[three.shardOf(witness(grant).name()) - 1];
+      ServiceInstance to = after[three.shardOf(witness(grant).name()) - 1];
       Witness resumed = witness(resume(to, grant));
       assertEquals(witness(grant).correlation(), resumed.correlation());
       assertEquals(to.number(), resumed.instance());
-      for (MemoryLeaseService other : after) {
+      for (ServiceInstance other : after) {
         if (other != to) {
           refused(Reason.OTHER_SHARD, () -> resume(other, grant));
         }
@@ -292,14 +292,14 @@ final class StoreShardsTest {
   @Test
   void l16_aLeaseIsNotResumedOverAMapUnderWhichItsNameMayHaveBeenGranted() throws Exception {
     ShardMap one = publish(1);
-    MemoryLeaseService first = serve(new Shard(one, 1));
+    ServiceInstance first = serve(new Shard(one, 1));
     LeaseName name = in(new Shard(new ShardMap(9, 2), 1), 0);
     Grant held = acquire(first, name);
     ShardMap two = publish(2);
-    MemoryLeaseService half = serve(new Shard(two, 1));
+    ServiceInstance half = serve(new Shard(two, 1));
     Grant unused = resume(half, held);
     ShardMap last = publish(1);
-    MemoryLeaseService later = serve(new Shard(last, 1));
+    ServiceInstance later = serve(new Shard(last, 1));
     refused(Reason.NOT_HELD, () -> resume(later, held));
   }
 
@@ -309,7 +309,7 @@ final class StoreShardsTest {
     StoreInstances late = new StoreInstances(store(), Optional.empty(), new Shard(one, 1), KEY);
     long number = late.takeNumber();
     ShardMap two = publish(2);
-    MemoryLeaseService first = serve(new Shard(two, 1));
+    ServiceInstance first = serve(new Shard(two, 1));
     LeaseName name = in(new Shard(two, 1), 0);
     Grant held = acquire(first, name);
     assertEquals(OptionalLong.empty(), late.highestEarlierCeiling());
@@ -328,7 +328,7 @@ final class StoreShardsTest {
           .create(store.layout().service().resolve(left + "." + signature).path(), 0640)
           .close();
     }
-    MemoryLeaseService next = serve(new Shard(two, 1));
+    ServiceInstance next = serve(new Shard(two, 1));
     assertEquals(next.number(), witness(resume(next, held)).instance());
   }
 }

@@ -36,7 +36,7 @@ import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.hold.LeaseKeeper;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -125,8 +125,8 @@ abstract class StorageProtocol {
     }
   }
 
-  private MemoryLeaseService serve(Store store) throws Exception {
-    return MemoryLeaseService.builder(new WitnessSigner(key), time)
+  private ServiceInstance serve(Store store) throws Exception {
+    return ServiceInstance.builder(new WitnessSigner(key), time)
         .storeInCallers()
         .registry(new StoreInstances(store.context(), key))
         .start();
@@ -149,7 +149,7 @@ abstract class StorageProtocol {
   void whoTakesALeaseFencesWhoLostIt() throws Exception {
     StoreContext head = store().context();
     assertEquals(1, TrustedKeyFiles.add(head, key));
-    MemoryLeaseService service = serve(store());
+    ServiceInstance service = serve(store());
     Store a = store();
     Log log = a.createLog(Rig.JOBS);
     Grant lost;

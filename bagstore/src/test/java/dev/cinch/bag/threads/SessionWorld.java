@@ -24,7 +24,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.hold.LeaseKeeper;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.io.IOException;
@@ -48,7 +48,7 @@ final class SessionWorld extends World {
   private static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
 
   private final LeaseNotes notes = new LeaseNotes();
-  private final MemoryLeaseService service;
+  private final ServiceInstance service;
   private final LeaseKeeper keeper;
 
   /** Draws who holds what to begin with. */
@@ -100,7 +100,7 @@ final class SessionWorld extends World {
     starts = new Random(seed);
     assertEquals(1, TrustedKeyFiles.add(elsewhere.context(), KEY));
     service =
-        MemoryLeaseService.builder(new WitnessSigner(KEY), rig.time)
+        ServiceInstance.builder(new WitnessSigner(KEY), rig.time)
             .storeInCallers()
             .registry(new StoreInstances(elsewhere.context(), KEY))
             .start();

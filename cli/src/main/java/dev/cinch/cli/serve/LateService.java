@@ -13,7 +13,7 @@ import dev.cinch.lease.ServiceCounts;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.http.Health;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.util.List;
@@ -38,7 +38,7 @@ public final class LateService implements LeaseService {
   /** How long the store may take for last words: as long as they may take to count there. */
   private static final long LEAVE_SECONDS = 5;
 
-  private final CompletableFuture<MemoryLeaseService> started = new CompletableFuture<>();
+  private final CompletableFuture<ServiceInstance> started = new CompletableFuture<>();
   private final @Nullable StoreContext store;
 
   /**
@@ -50,7 +50,7 @@ public final class LateService implements LeaseService {
   }
 
   /** Starts the service; once. */
-  public void start(MemoryLeaseService.Builder builder) throws IOException {
+  public void start(ServiceInstance.Builder builder) throws IOException {
     try {
       boolean unused = started.complete(builder.start());
     } finally {
@@ -74,7 +74,7 @@ public final class LateService implements LeaseService {
     if (!isStarted()) {
       return Health.starting(store);
     }
-    MemoryLeaseService service = started.join();
+    ServiceInstance service = started.join();
     return new Health(OptionalLong.of(service.number()), store, service.obstacle());
   }
 
@@ -107,7 +107,7 @@ public final class LateService implements LeaseService {
     if (!isStarted()) {
       return Optional.empty();
     }
-    MemoryLeaseService service = started.join();
+    ServiceInstance service = started.join();
     long from = time.monotonicNanos();
     while (!service.end()) {
       if (time.monotonicNanos() - from > END_NANOS) {

@@ -18,7 +18,7 @@ import dev.cinch.lease.etcd.EtcdCluster;
 import dev.cinch.lease.etcd.EtcdInstance;
 import dev.cinch.lease.etcd.EtcdRegister;
 import dev.cinch.lease.http.LeaseServer;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.register.CellRegister;
 import dev.cinch.lease.register.RegisterBackend;
 import dev.cinch.lease.time.TimeSource;
@@ -193,7 +193,7 @@ public final class ServeBackend {
    * @param gone asked before an instance takes over the store
    */
   public Running start(
-      MemoryLeaseService.Builder service,
+      ServiceInstance.Builder service,
       Store store,
       TimeSource time,
       long longestLeaseMs,
@@ -235,7 +235,7 @@ public final class ServeBackend {
 
   private Running startEtcd(
       EtcdCluster in,
-      MemoryLeaseService.Builder service,
+      ServiceInstance.Builder service,
       Store store,
       TimeSource time,
       long longestLeaseMs,

@@ -20,7 +20,7 @@ import dev.cinch.lease.Shard;
 import dev.cinch.lease.access.Access;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.http.ServerAddresses;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeBounds;
 import dev.cinch.lease.time.TimeSource;
@@ -217,7 +217,7 @@ public final class ServeCommand implements Callable<Integer> {
     SigningKey signing = KeygenCommand.load(key, io, "cinch serve");
     var signer = new WitnessSigner(signing);
     TimeBounds bounds = times.bounds(io, time, opened);
-    MemoryLeaseService.Builder builder = builder(opened, signer, time).bounds(bounds);
+    ServiceInstance.Builder builder = builder(opened, signer, time).bounds(bounds);
     Optional<Shard> shard = opened == null ? Optional.empty() : shards.now(opened.context());
     if (opened != null && shard.isPresent()) {
       if (!backend.isShared()) { // others have the same number
@@ -326,7 +326,7 @@ public final class ServeCommand implements Callable<Integer> {
 
   private void start(
       LateService service,
-      MemoryLeaseService.Builder builder,
+      ServiceInstance.Builder builder,
       @Nullable Store opened,
       Shard shard,
       LeaseServer server,
@@ -472,7 +472,7 @@ public final class ServeCommand implements Callable<Integer> {
   }
 
   private long longestMs(@Nullable Store opened) {
-    long longest = MemoryLeaseService.DEFAULT_LONGEST_LEASE_MS;
+    long longest = ServiceInstance.DEFAULT_LONGEST_LEASE_MS;
     if (opened != null) {
       longest = opened.settings().longestLeaseMs();
     }
@@ -489,9 +489,9 @@ public final class ServeCommand implements Callable<Integer> {
     return most;
   }
 
-  private MemoryLeaseService.Builder builder(
+  private ServiceInstance.Builder builder(
       @Nullable Store opened, GrantSigner signer, TimeSource time) {
-    var builder = MemoryLeaseService.builder(signer, time).fresh(first);
+    var builder = ServiceInstance.builder(signer, time).fresh(first);
     try {
       return builder.longestLeaseMs(longestMs(opened));
     } catch (IllegalArgumentException e) {

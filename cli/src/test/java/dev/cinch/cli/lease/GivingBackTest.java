@@ -19,7 +19,7 @@ import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
 import dev.cinch.lease.http.ServerAddresses;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.ForwardingTime;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.SigningKey;
@@ -63,16 +63,14 @@ class GivingBackTest {
   /** By the last release. */
   private volatile @Nullable LeaseReport told;
 
-  private MemoryLeaseService memory;
+  private ServiceInstance memory;
   private HeldLease held;
   private GrantDirectory grant;
 
   @BeforeEach
   void hold() throws Exception {
     memory =
-        MemoryLeaseService.builder(new WitnessSigner(SigningKey.generate()), time)
-            .fresh(true)
-            .start();
+        ServiceInstance.builder(new WitnessSigner(SigningKey.generate()), time).fresh(true).start();
     LeaseService service =
         Between.of(
             LeaseService.class,

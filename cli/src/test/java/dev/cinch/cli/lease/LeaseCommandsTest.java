@@ -19,7 +19,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.http.LeaseServer;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.net.URI;
@@ -149,7 +149,7 @@ class LeaseCommandsTest {
 
     // One that serves none is as good as none before it; once the store has had one it is not.
     var service =
-        MemoryLeaseService.builder(new WitnessSigner(served.key), SystemTime.INSTANCE)
+        ServiceInstance.builder(new WitnessSigner(served.key), SystemTime.INSTANCE)
             .fresh(true)
             .start();
     try (var alone = LeaseServer.builder(service, service::info).port(0).start()) {

@@ -15,7 +15,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -133,9 +133,7 @@ class LeaseCountdownTest {
       return there;
     }
     var memory =
-        MemoryLeaseService.builder(new WitnessSigner(SigningKey.generate()), time)
-            .fresh(true)
-            .start();
+        ServiceInstance.builder(new WitnessSigner(SigningKey.generate()), time).fresh(true).start();
     started =
         Between.of(
             LeaseService.class,

@@ -23,7 +23,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.cell.net.CellFile;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
@@ -74,14 +74,14 @@ class CellReplaceTest {
   /** Servers of one instance. */
   private final class Serving implements AutoCloseable {
     final long number;
-    final List<MemoryLeaseService> servers = new ArrayList<>();
+    final List<ServiceInstance> servers = new ArrayList<>();
     private final List<ServeBackend.Running> nodes = new ArrayList<>();
 
     /** One server. */
     Serving() throws Exception {
       var where = new InstanceFile("http://127.0.0.1:1", "server");
       servers.add(
-          MemoryLeaseService.builder(new WitnessSigner(SigningKey.load(key)), time)
+          ServiceInstance.builder(new WitnessSigner(SigningKey.load(key)), time)
               .storeInCallers()
               .registry(new StoreInstances(opened.context(), where, SigningKey.load(key)))
               .start());
@@ -103,9 +103,8 @@ class CellReplaceTest {
         backend.directory = temp.resolve(cell.getFileName() + "-" + node.id());
         backend.check(true);
         Path own = backend.signingKey().orElseThrow();
-        MemoryLeaseService.Builder builder =
-            MemoryLeaseService.builder(new WitnessSigner(SigningKey.load(own)), time)
-                .storeInCallers();
+        ServiceInstance.Builder builder =
+            ServiceInstance.builder(new WitnessSigner(SigningKey.load(own)), time).storeInCallers();
         nodes.add(
             backend.start(
                 builder,
@@ -120,14 +119,14 @@ class CellReplaceTest {
       }
     }
 
-    MemoryLeaseService one() {
+    ServiceInstance one() {
       return servers.get(0);
     }
 
     /** Lets all of them look who has taken over, and says whom they name. */
     List<String> supersededBy() {
       time.forward(6_000);
-      servers.forEach(MemoryLeaseService::maintain);
+      servers.forEach(ServiceInstance::maintain);
       return servers.stream().map(s -> s.supersededBy().orElse("nobody")).distinct().toList();
     }
 
@@ -201,13 +200,13 @@ class CellReplaceTest {
     return e;
   }
 
-  private static Grant renew(MemoryLeaseService at, Grant grant)
+  private static Grant renew(ServiceInstance at, Grant grant)
       throws LeaseRefusedException, LeaseUnavailableException {
     LeaseReport report = LeaseReport.NOTHING.to(only(grant).instance());
     return at.renew(grant.id(), LEASE_MS, LogSet.NONE, report);
   }
 
-  private static Grant resume(MemoryLeaseService at, Grant grant)
+  private static Grant resume(ServiceInstance at, Grant grant)
       throws LeaseRefusedException, LeaseUnavailableException {
     return at.resume(new Operation.Resume(grant.id(), grant.witnesses(), LEASE_MS));
   }
@@ -223,7 +222,7 @@ class CellReplaceTest {
         refused(Reason.NOT_YET, () -> next.one().acquire(request("x")));
       }
       time.forward(Math.max(1, left / 2));
-      for (MemoryLeaseService server : before.servers) {
+      for (ServiceInstance server : before.servers) {
         refused(Reason.SUPERSEDED, () -> server.acquire(request("x")));
       }
     }

@@ -35,7 +35,7 @@ import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.http.LeaseServer;
 import dev.cinch.lease.http.ServerAddresses;
 import dev.cinch.lease.http.ShardRouter;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -85,7 +85,7 @@ class EqualServersTest {
     void takeOver(String addresses) throws Exception {
       var where = new InstanceFile(addresses, MachineNames.ofHost().value());
       service.start(
-          MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE)
+          ServiceInstance.builder(new WitnessSigner(key), SystemTime.INSTANCE)
               .registry(new StoreInstances(store.context(), where, key)));
     }
 
@@ -230,7 +230,7 @@ class EqualServersTest {
   @Test
   void aWatchGoesOnAtTheNextServer() throws Exception {
     var service =
-        MemoryLeaseService.builder(new WitnessSigner(key), SystemTime.INSTANCE).fresh(true).start();
+        ServiceInstance.builder(new WitnessSigner(key), SystemTime.INSTANCE).fresh(true).start();
     try (LeaseServer first = LeaseServer.builder(service, service::info).port(0).start();
         LeaseServer second = LeaseServer.builder(service, service::info).port(0).start()) {
       String both = first.uri() + "," + second.uri();

@@ -10,7 +10,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -133,7 +133,7 @@ class ServeCommandTest {
     var e = assertThrows(LeaseUnavailableException.class, late::now);
     assertEquals("the lease service is starting", e.getMessage());
     var signer = new WitnessSigner(SigningKey.generate());
-    late.start(MemoryLeaseService.builder(signer, SystemTime.INSTANCE));
+    late.start(ServiceInstance.builder(signer, SystemTime.INSTANCE));
     late.maintain();
     assertEquals(signer.publicKey().toString(), late.info().publicKey());
   }

@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.cli.Cinch;
 import dev.cinch.lease.http.LeaseServer;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -54,7 +54,7 @@ final class MonitoringTest {
     node.putArray("peers").addObject().put("node", 2).put("heardAgoMs", 1).put("clockAheadMs", 1);
     node.putObject("traffic");
     var service =
-        MemoryLeaseService.builder(
+        ServiceInstance.builder(
                 new WitnessSigner(SigningKey.ofSeed(new byte[32])), SystemTime.INSTANCE)
             .fresh(true)
             .start();

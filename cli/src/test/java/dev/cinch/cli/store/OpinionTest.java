@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.cinch.bag.format.Envelope;
 import dev.cinch.cli.Cinch;
 import dev.cinch.lease.http.LeaseServer;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -43,8 +43,8 @@ class OpinionTest {
   }
 
   private static LeaseServer server(long offset) throws Exception {
-    MemoryLeaseService service =
-        MemoryLeaseService.builder(new WitnessSigner(SigningKey.generate()), new SystemTime(offset))
+    ServiceInstance service =
+        ServiceInstance.builder(new WitnessSigner(SigningKey.generate()), new SystemTime(offset))
             .fresh(true)
             .start();
     return LeaseServer.builder(service, service::info).port(0).start();

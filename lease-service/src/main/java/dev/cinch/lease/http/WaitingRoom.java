@@ -7,7 +7,7 @@ import dev.cinch.lease.LeaseRefusedException.LeaseHeldException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
-import dev.cinch.lease.table.Refusals;
+import dev.cinch.lease.rules.Refusals;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Iterator;

@@ -1,7 +1,7 @@
 package dev.cinch.lease.register;
 
-import static dev.cinch.lease.table.Refusals.invalid;
-import static dev.cinch.lease.table.Refusals.notHeld;
+import static dev.cinch.lease.rules.Refusals.invalid;
+import static dev.cinch.lease.rules.Refusals.notHeld;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Id;
@@ -10,11 +10,11 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
-import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.rules.Inheritance;
+import dev.cinch.lease.rules.LeaseRules;
+import dev.cinch.lease.rules.LeaseState;
+import dev.cinch.lease.rules.Moment;
 import dev.cinch.lease.table.LeaseBackend.Setting;
-import dev.cinch.lease.table.LeaseRules;
-import dev.cinch.lease.table.LeaseState;
-import dev.cinch.lease.table.Moment;
 import java.util.List;
 import java.util.Optional;
 

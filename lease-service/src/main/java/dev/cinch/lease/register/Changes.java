@@ -1,13 +1,13 @@
 package dev.cinch.lease.register;
 
-import static dev.cinch.lease.table.Refusals.notYet;
+import static dev.cinch.lease.rules.Refusals.notYet;
 
 import dev.cinch.lease.ChangeListener;
 import dev.cinch.lease.ChangeListener.Listeners;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.table.LeaseState;
-import dev.cinch.lease.table.LeaseStateCodec;
-import dev.cinch.lease.table.LeaseStateCodec.MalformedLeaseStateException;
+import dev.cinch.lease.rules.LeaseState;
+import dev.cinch.lease.rules.LeaseStateCodec;
+import dev.cinch.lease.rules.LeaseStateCodec.MalformedLeaseStateException;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicBoolean;

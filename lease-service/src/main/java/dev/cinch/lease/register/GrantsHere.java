@@ -4,7 +4,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.table.Refusals;
+import dev.cinch.lease.rules.Refusals;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;

@@ -1,7 +1,7 @@
 package dev.cinch.lease.register;
 
-import static dev.cinch.lease.table.Refusals.invalid;
-import static dev.cinch.lease.table.Refusals.notYet;
+import static dev.cinch.lease.rules.Refusals.invalid;
+import static dev.cinch.lease.rules.Refusals.notYet;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.Ending;
@@ -11,15 +11,15 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
-import dev.cinch.lease.table.Inheritance;
+import dev.cinch.lease.rules.Inheritance;
+import dev.cinch.lease.rules.LeaseRules;
+import dev.cinch.lease.rules.LeaseState;
+import dev.cinch.lease.rules.LeaseStateCodec;
+import dev.cinch.lease.rules.LeaseStateCodec.MalformedLeaseStateException;
+import dev.cinch.lease.rules.Moment;
+import dev.cinch.lease.rules.Revocations;
+import dev.cinch.lease.rules.Unreleased;
 import dev.cinch.lease.table.LeaseBackend.UnansweredException;
-import dev.cinch.lease.table.LeaseRules;
-import dev.cinch.lease.table.LeaseState;
-import dev.cinch.lease.table.LeaseStateCodec;
-import dev.cinch.lease.table.LeaseStateCodec.MalformedLeaseStateException;
-import dev.cinch.lease.table.Moment;
-import dev.cinch.lease.table.Revocations;
-import dev.cinch.lease.table.Unreleased;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

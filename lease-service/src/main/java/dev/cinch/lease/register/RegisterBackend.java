@@ -1,7 +1,7 @@
 package dev.cinch.lease.register;
 
-import static dev.cinch.lease.table.Refusals.invalid;
-import static dev.cinch.lease.table.Refusals.notHeld;
+import static dev.cinch.lease.rules.Refusals.invalid;
+import static dev.cinch.lease.rules.Refusals.notHeld;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.ChangeListener;
@@ -16,11 +16,11 @@ import dev.cinch.lease.Revocation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.register.LeaseChanges.Forgotten;
+import dev.cinch.lease.rules.LeaseRules;
+import dev.cinch.lease.rules.LeaseState;
+import dev.cinch.lease.rules.Moment;
+import dev.cinch.lease.rules.Revocations;
 import dev.cinch.lease.table.LeaseBackend;
-import dev.cinch.lease.table.LeaseRules;
-import dev.cinch.lease.table.LeaseState;
-import dev.cinch.lease.table.Moment;
-import dev.cinch.lease.table.Revocations;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

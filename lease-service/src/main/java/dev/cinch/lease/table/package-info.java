@@ -1,12 +1,7 @@
 /**
- * The rules of a lease (docs/leases.md), which all backends share. {@link
- * dev.cinch.lease.table.LeaseRules} is a pure transition: the states of the names of a request and
- * the request in, their new states and the answer out. There is no clock, random number, lock or
- * I/O in it.
- *
- * <p>A {@link dev.cinch.lease.table.LeaseState} is what is known of the last lease of a name.
- * {@link dev.cinch.lease.table.LeaseStateCodec} makes it one value in bytes and reads it, for
- * backends that keep or send it so.
+ * Where a lease service keeps who has which lease: {@link dev.cinch.lease.table.LeaseBackend}. The
+ * one in memory is {@link dev.cinch.lease.table.MemoryLeases}, which applies the rules to all names
+ * and bounds what they take; {@code dev.cinch.lease.register} has another for several machines.
  */
 @NullMarked
 package dev.cinch.lease.table;

@@ -8,7 +8,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.GrantSigner;
 import dev.cinch.lease.witness.PublicKey;
@@ -59,7 +59,7 @@ public class LeaseMicro {
   private byte[] signature;
   private PrivateKey jdkPrivate;
   private java.security.PublicKey jdkPublic;
-  private MemoryLeaseService table;
+  private ServiceInstance table;
   private Id held;
   private int next;
 
@@ -86,7 +86,7 @@ public class LeaseMicro {
     SigningKey signing = SigningKey.ofSeed(seed);
     signer = new WitnessSigner(signing);
     key = signing.publicKey();
-    table = MemoryLeaseService.builder(new NoSigner(), SystemTime.INSTANCE).fresh(true).start();
+    table = ServiceInstance.builder(new NoSigner(), SystemTime.INSTANCE).fresh(true).start();
     for (int i = 0; i < NAMES; i++) {
       held = table.acquire(request("held/" + i)).id();
     }

@@ -14,8 +14,8 @@ import dev.cinch.lease.Share;
 import dev.cinch.lease.history.LeaseModel.Kind;
 import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.http.LeaseServer;
-import dev.cinch.lease.memory.MemoryLeaseService;
-import dev.cinch.lease.memory.SharedStore;
+import dev.cinch.lease.instance.ServiceInstance;
+import dev.cinch.lease.instance.SharedStore;
 import dev.cinch.lease.time.ManualTime;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -69,7 +69,7 @@ final class HistoryTest {
     }
 
     private LeaseServer served() throws IOException {
-      MemoryLeaseService service = store.start(time);
+      ServiceInstance service = store.start(time);
       return LeaseServer.builder(service, service::info).port(0).start();
     }
 

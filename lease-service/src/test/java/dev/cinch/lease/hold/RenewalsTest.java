@@ -8,7 +8,7 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;

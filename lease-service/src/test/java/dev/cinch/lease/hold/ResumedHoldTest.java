@@ -16,7 +16,7 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
 import java.util.ArrayList;

@@ -18,7 +18,7 @@ import dev.cinch.lease.Outcome;
 import dev.cinch.lease.access.Access;
 import dev.cinch.lease.access.Permission;
 import dev.cinch.lease.access.TokenFile;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;

@@ -13,7 +13,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ShardServers;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,7 +34,7 @@ final class CellNode implements LeaseService, AutoCloseable {
     void happen() throws LeaseRefusedException, LeaseUnavailableException;
   }
 
-  private final MemoryLeaseService cell;
+  private final ServiceInstance cell;
   private final Set<Id> known = ConcurrentHashMap.newKeySet();
   private final CountDownLatch ended = new CountDownLatch(1);
   private final LeaseServer server;
@@ -50,7 +50,7 @@ final class CellNode implements LeaseService, AutoCloseable {
   /** After it has carried out what was asked, and before it answers. */
   volatile Trouble after = () -> {};
 
-  CellNode(MemoryLeaseService cell) throws IOException {
+  CellNode(ServiceInstance cell) throws IOException {
     this.cell = cell;
     server = LeaseServer.builder(this, cell::info).port(0).start();
   }

@@ -9,7 +9,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.LoopbackCell;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import dev.cinch.lease.register.CellRegister;
 import dev.cinch.lease.register.RegisterBackend;
 import dev.cinch.lease.time.ManualTime;

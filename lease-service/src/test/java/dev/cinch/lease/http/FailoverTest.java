@@ -19,7 +19,7 @@ import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.ShardServers;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.HoldSettings;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;

@@ -7,7 +7,7 @@ import dev.cinch.lease.Between;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseService;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;

@@ -13,7 +13,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.access.Access;
 import dev.cinch.lease.access.Caller;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

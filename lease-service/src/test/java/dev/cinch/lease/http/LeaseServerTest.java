@@ -12,7 +12,7 @@ import dev.cinch.lease.Between;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.access.Access;
 import dev.cinch.lease.access.Caller;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.URI;

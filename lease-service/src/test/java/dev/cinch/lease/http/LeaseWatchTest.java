@@ -12,7 +12,7 @@ import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.hold.ForwardingLeases;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import dev.cinch.lease.time.ForwardingTime;
 import dev.cinch.lease.time.TimeSource;
 import java.util.ArrayList;

@@ -17,7 +17,7 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.ServiceCounts;
 import dev.cinch.lease.access.Access;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;

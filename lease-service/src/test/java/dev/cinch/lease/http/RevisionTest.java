@@ -10,7 +10,7 @@ import dev.cinch.lease.LogSet;
 import dev.cinch.lease.access.Caller;
 import dev.cinch.lease.access.Permission;
 import dev.cinch.lease.hold.ForwardingLeases;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

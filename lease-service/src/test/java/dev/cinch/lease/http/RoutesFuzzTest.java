@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.access.Access;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;

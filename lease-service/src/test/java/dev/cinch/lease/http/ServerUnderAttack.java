@@ -2,7 +2,7 @@ package dev.cinch.lease.http;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -25,8 +25,8 @@ final class ServerUnderAttack {
   private ServerUnderAttack() {}
 
   public static void main(String[] args) throws Exception {
-    MemoryLeaseService service =
-        MemoryLeaseService.builder(new WitnessSigner(SigningKey.generate()), SystemTime.INSTANCE)
+    ServiceInstance service =
+        ServiceInstance.builder(new WitnessSigner(SigningKey.generate()), SystemTime.INSTANCE)
             .fresh(true)
             .longestLeaseMs(LONGEST_LEASE_MS)
             .start();

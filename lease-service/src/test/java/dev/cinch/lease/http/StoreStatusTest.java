@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.cinch.lease.access.Access;
 import dev.cinch.lease.access.Permission;
 import dev.cinch.lease.access.TokenFile;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;

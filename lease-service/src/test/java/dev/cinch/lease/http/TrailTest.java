@@ -20,7 +20,7 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.access.Caller;
 import dev.cinch.lease.access.Permission;
 import dev.cinch.lease.hold.ForwardingLeases;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

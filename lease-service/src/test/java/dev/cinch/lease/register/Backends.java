@@ -1,6 +1,6 @@
 package dev.cinch.lease.register;
 
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import dev.cinch.lease.table.LeaseBackend;
 import java.util.List;
 import java.util.ServiceLoader;

@@ -16,7 +16,7 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.LoopbackCell;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import dev.cinch.lease.time.ManualTime;
 import java.io.IOException;
 import java.nio.file.Path;

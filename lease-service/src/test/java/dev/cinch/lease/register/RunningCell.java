@@ -6,7 +6,7 @@ import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellNode;
 import dev.cinch.lease.cell.net.CellSettings;
 import dev.cinch.lease.cell.net.LoopbackCell;
-import dev.cinch.lease.memory.Rig;
+import dev.cinch.lease.instance.Rig;
 import dev.cinch.lease.table.LeaseBackend;
 import dev.cinch.lease.time.ManualTime;
 import java.io.IOException;

@@ -10,7 +10,7 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.lease.LeaseService;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -84,7 +84,7 @@ public final class TestStore implements AutoCloseable {
     LeaseService service = leases;
     if (service == null) {
       service =
-          MemoryLeaseService.builder(new WitnessSigner(key), clock)
+          ServiceInstance.builder(new WitnessSigner(key), clock)
               .storeInCallers()
               .registry(new StoreInstances(store.context(), key))
               .longestLeaseMs(store.settings().longestLeaseMs())

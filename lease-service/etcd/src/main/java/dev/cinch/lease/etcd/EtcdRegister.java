@@ -4,7 +4,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.register.StateRegister;
 import dev.cinch.lease.register.StateRegister.ChangeQueue;
-import dev.cinch.lease.table.Refusals;
+import dev.cinch.lease.rules.Refusals;
 import dev.cinch.lease.time.TimeSource;
 import io.etcd.jetcd.api.KVGrpc;
 import io.etcd.jetcd.api.KeyValue;

@@ -14,7 +14,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.register.StateRegister.Found;
-import dev.cinch.lease.table.Refusals;
+import dev.cinch.lease.rules.Refusals;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;

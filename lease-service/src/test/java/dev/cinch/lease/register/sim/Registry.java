@@ -3,7 +3,7 @@ package dev.cinch.lease.register.sim;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
-import dev.cinch.lease.service.InstanceRegistry;
+import dev.cinch.lease.instance.InstanceRegistry;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.util.HashMap;
 import java.util.List;

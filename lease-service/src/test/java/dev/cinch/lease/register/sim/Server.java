@@ -6,13 +6,13 @@ import dev.cinch.lease.cell.Ballot;
 import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.cell.net.CommonClock;
 import dev.cinch.lease.cell.net.DrivenNode;
-import dev.cinch.lease.memory.MemoryLeaseService;
-import dev.cinch.lease.memory.TableLimits;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.register.DrivenCell;
 import dev.cinch.lease.register.RegisterBackend;
 import dev.cinch.lease.register.StateRegister;
 import dev.cinch.lease.sim.Broken;
 import dev.cinch.lease.sim.SimClock;
+import dev.cinch.lease.table.TableLimits;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -100,7 +100,7 @@ final class Server implements TimeSource {
     }
   }
 
-  MemoryLeaseService service() {
+  ServiceInstance service() {
     Life l = life;
     if (l == null) {
       throw new IllegalStateException("down");
@@ -111,7 +111,7 @@ final class Server implements TimeSource {
   /** Between a start and a crash. */
   final class Life implements DrivenNode.Surroundings {
     private final DrivenNode driven;
-    final MemoryLeaseService service;
+    final ServiceInstance service;
     private final Set<Fibers.Fiber> fibers = new LinkedHashSet<>();
     private final List<byte[]> held = new ArrayList<>();
     private final List<Runnable> leaving = new ArrayList<>();
@@ -148,7 +148,7 @@ final class Server implements TimeSource {
       long apartMs = plan.apart() / Plan.MS;
       try {
         service =
-            MemoryLeaseService.builder(new Unsigned(), Server.this)
+            ServiceInstance.builder(new Unsigned(), Server.this)
                 .registry(world.registry)
                 .storeThread(new InCaller())
                 .limits(TableLimits.DEFAULT)

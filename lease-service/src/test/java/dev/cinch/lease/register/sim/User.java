@@ -12,7 +12,7 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.hold.HoldSettings;
-import dev.cinch.lease.memory.MemoryLeaseService;
+import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.sim.SimClock;
 import java.util.ArrayList;
 import java.util.List;
@@ -59,7 +59,7 @@ final class User {
 
   /** What a server does for it. */
   private interface Call {
-    Optional<Grant> on(MemoryLeaseService service)
+    Optional<Grant> on(ServiceInstance service)
         throws LeaseRefusedException, LeaseUnavailableException;
   }
 
@@ -177,7 +177,7 @@ final class User {
         });
   }
 
-  private Grant acquired(MemoryLeaseService service, Operation.Acquire wanted)
+  private Grant acquired(ServiceInstance service, Operation.Acquire wanted)
       throws LeaseRefusedException, LeaseUnavailableException {
     world.judge.begun(wanted.id());
     return service.acquire(wanted);
@@ -246,7 +246,7 @@ final class User {
   }
 
   private interface Prolongation {
-    Grant on(MemoryLeaseService service) throws LeaseRefusedException, LeaseUnavailableException;
+    Grant on(ServiceInstance service) throws LeaseRefusedException, LeaseUnavailableException;
   }
 
   private void renew() {

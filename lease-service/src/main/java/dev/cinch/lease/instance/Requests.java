@@ -1,0 +1,184 @@
+package dev.cinch.lease.instance;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.LeaseUnavailableException;
+import dev.cinch.lease.Operation;
+import dev.cinch.lease.Outcome;
+import dev.cinch.lease.instance.StoreCalls.StoreNeededException;
+import dev.cinch.lease.table.LeaseBackend.UnansweredException;
+import dev.cinch.lease.witness.GrantSigner;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Carries requests out as far as they go without the store, has it do what they need, and goes on;
+ * then signs. Thread-safe.
+ */
+@CheckReturnValue
+final class Requests {
+  /** So far below 0 that no number of those that come too late brings it up. */
+  private static final long ENDED = Long.MIN_VALUE / 2;
+
+  /** How long what goes on without the store waits for it, seconds. */
+  private static final long SOON_S = 1;
+
+  /** How long other requests wait that nobody's thread waits for, seconds. */
+  private static final long PATIENCE_S = 10;
+
+  private final Operations operations;
+  private final Publisher publisher;
+  private final GrantSigner signer;
+  private final LongAdder signatures = new LongAdder();
+
+  /** How many requests are under way; far below 0 once none ever is again (rule L19). */
+  private final AtomicLong underWay = new AtomicLong();
+
+  Requests(Operations operations, Publisher publisher, GrantSigner signer) {
+    this.operations = operations;
+    this.publisher = publisher;
+    this.signer = signer;
+  }
+
+  /** As {@link dev.cinch.lease.LeaseService#carryOut(List)}. */
+  List<Outcome> carryOut(List<Operation> wanted) throws LeaseUnavailableException {
+    if (!begins()) {
+      throw ended();
+    }
+    try {
+      var request = new Request(wanted, operations);
+      StoreNeededException needed = request.advance();
+      while (needed != null) {
+        try {
+          CompletableFuture<Boolean> met = publisher.meet(needed);
+          boolean unused =
+              (needed.isOptional() ? met.orTimeout(SOON_S, TimeUnit.SECONDS) : met).join();
+        } catch (CompletionException e) {
+          request.unmet(needed, e.getCause() == null ? e : e.getCause());
+        }
+        needed = request.advance();
+      }
+      return signed(List.of(request)).get(0);
+    } catch (UnansweredException e) {
+      throw unanswered(e);
+    } finally {
+      ends();
+    }
+  }
+
+  /** As {@link dev.cinch.lease.LeaseService#begin}. */
+  List<CompletableFuture<List<Outcome>>> begin(List<List<Operation>> requests) {
+    var begun = new ArrayList<Request>();
+    var all = new ArrayList<CompletableFuture<List<Outcome>>>(requests.size());
+    for (List<Operation> wanted : requests) {
+      var request = new Request(wanted, operations);
+      all.add(request.done());
+      if (begins()) {
+        begun.add(request);
+      } else {
+        boolean unused = request.done().completeExceptionally(ended());
+      }
+    }
+    goOn(begun);
+    return all;
+  }
+
+  private void goOn(List<Request> requests) {
+    var through = new ArrayList<Request>(requests.size());
+    for (Request request : requests) {
+      try {
+        StoreNeededException needed = request.advance();
+        if (needed == null) {
+          through.add(request);
+        } else {
+          var unused =
+              publisher
+                  .meet(needed)
+                  .orTimeout(needed.isOptional() ? SOON_S : PATIENCE_S, TimeUnit.SECONDS)
+                  .whenComplete((met, e) -> goOn(request, needed, e));
+        }
+      } catch (UnansweredException e) {
+        fail(request, unanswered(e));
+      } catch (RuntimeException | Error e) {
+        fail(request, e);
+      }
+    }
+    List<List<Outcome>> outcomes;
+    try {
+      outcomes = signed(through);
+    } catch (RuntimeException | Error e) {
+      through.forEach(request -> fail(request, e));
+      return;
+    }
+    for (int i = 0; i < through.size(); i++) {
+      ends();
+      boolean unused = through.get(i).done().complete(outcomes.get(i));
+    }
+  }
+
+  private void goOn(Request request, StoreNeededException needed, @Nullable Throwable unmet) {
+    try {
+      if (unmet != null) {
+        request.unmet(needed, unmet);
+      }
+    } catch (RuntimeException | Error e) {
+      fail(request, e);
+      return;
+    }
+    goOn(List.of(request));
+  }
+
+  private void fail(Request request, Throwable e) {
+    ends();
+    boolean unused = request.done().completeExceptionally(e);
+  }
+
+  private List<List<Outcome>> signed(List<Request> requests) {
+    List<Batch> batches = requests.stream().map(Request::batch).toList();
+    if (batches.stream().anyMatch(Batch::hasUnsigned)) {
+      signatures.increment();
+    }
+    return Batch.signed(batches, signer);
+  }
+
+  private static LeaseUnavailableException ended() {
+    return new LeaseUnavailableException("the lease service has ended", null);
+  }
+
+  private static LeaseUnavailableException unanswered(UnansweredException e) {
+    return new LeaseUnavailableException(
+        e.getMessage() + "; it may have been done: ask again with the same id", e);
+  }
+
+  /** How many signatures were made. */
+  long signatures() {
+    return signatures.sum();
+  }
+
+  /** Counts one more; false if it is too late, and then it must do nothing. */
+  private boolean begins() {
+    if (underWay.incrementAndGet() > 0) {
+      return true;
+    }
+    ends();
+    return false;
+  }
+
+  private void ends() {
+    long unused = underWay.decrementAndGet();
+  }
+
+  /** Lets none begin any more, if none is under way: then nothing is signed ever again. */
+  boolean end() {
+    return underWay.compareAndSet(0, ENDED) || hasEnded();
+  }
+
+  boolean hasEnded() {
+    return underWay.get() < 0;
+  }
+}
