@@ -54,7 +54,10 @@ public interface LeaseBackend {
       int metadataKept,
       LongSupplier time) {}
 
-  /** Whether operations never wait for another machine, so that the thread which reads all connections may. */
+  /**
+   * Whether operations never wait for another machine, so that the thread which reads all
+   * connections may.
+   */
   default boolean isImmediate() {
     return true;
   }
