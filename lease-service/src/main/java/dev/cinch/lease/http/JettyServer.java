@@ -6,9 +6,11 @@ import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import org.eclipse.jetty.http.HttpCompliance;
 import org.eclipse.jetty.http.UriCompliance;
@@ -45,6 +47,10 @@ final class JettyServer implements AutoCloseable, Connection.Listener {
   /** Held by the thread that accepts while it waits for somebody. */
   private final Object accepting = new Object();
 
+  /** What the end of a turn leaves to do; null for threads that are not at one. */
+  private final ThreadLocal<@Nullable Queue<Runnable>> left = new ThreadLocal<>();
+
+  private final QueuedThreadPool threads = new QueuedThreadPool(THREADS, 2);
   private final Server server;
   private final ServerConnector connector;
   private final Connections connections;
@@ -65,7 +71,6 @@ final class JettyServer implements AutoCloseable, Connection.Listener {
       Connections connections) {
     this.port = port;
     this.connections = connections;
-    var threads = new QueuedThreadPool(THREADS, 2);
     threads.setName("cinch-lease-server");
     threads.setDaemon(true);
     server = new Server(threads);
@@ -77,7 +82,7 @@ final class JettyServer implements AutoCloseable, Connection.Listener {
             : AbstractConnectionFactory.getFactories(ssl(tls, ofClients), factory);
     // One selector: a single thread has all connections' requests, without a handoff.
     connector =
-        new ServerConnector(server, 1, 1, factories) {
+        new ServerConnector(server, this::execute, null, null, 1, 1, factories) {
           @Override
           public void accept(int acceptor) throws IOException {
             synchronized (accepting) {
@@ -144,7 +149,30 @@ final class JettyServer implements AutoCloseable, Connection.Listener {
   /** Has a task run once the selector has handed over all that came, before it looks again. */
   void atTurnsEnd(Runnable task) {
     for (var selector : connector.getSelectorManager().getBeans(ManagedSelector.class)) {
-      selector.submit(looked -> task.run());
+      selector.submit(looked -> endTurn(task));
+    }
+  }
+
+  /** Connections go on in the same thread: a handoff would hold up the next request of each. */
+  private void endTurn(Runnable task) {
+    var rest = new ArrayDeque<Runnable>();
+    left.set(rest);
+    try {
+      task.run();
+      for (Runnable next = rest.poll(); next != null; next = rest.poll()) {
+        next.run();
+      }
+    } finally {
+      left.remove();
+    }
+  }
+
+  private void execute(Runnable task) {
+    Queue<Runnable> rest = left.get();
+    if (rest == null) {
+      threads.execute(task);
+    } else {
+      rest.add(task);
     }
   }
 
