@@ -1,6 +1,6 @@
 package dev.cinch.bag;
 
-import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A lease service behind a network that a test can cut, slow down, or lead to another service. */
 final class Cut extends ForwardingLeases {
-  volatile LeaseService service;
+  volatile LeaseHost service;
   volatile boolean cut;
 
   /** What happens before a request for leases arrives. */
@@ -29,7 +29,7 @@ final class Cut extends ForwardingLeases {
     void run() throws Exception;
   }
 
-  Cut(LeaseService service) {
+  Cut(LeaseHost service) {
     super(service);
     this.service = service;
   }
@@ -43,7 +43,7 @@ final class Cut extends ForwardingLeases {
   }
 
   @Override
-  protected LeaseService service() throws LeaseUnavailableException {
+  protected LeaseHost service() throws LeaseUnavailableException {
     if (cut) {
       throw new LeaseUnavailableException("the network is cut", null);
     }

@@ -22,10 +22,10 @@ import dev.cinch.bag.write.PendingReceipt;
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Fence;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
@@ -503,7 +503,7 @@ class SessionRulesTest extends SessionRig {
   void l16_aSessionHoldsLeasesOfServersOfSeveralShards() throws Exception {
     StoreContext store = store("a").context();
     ShardMap map = StoreShards.publish(store, 2, key);
-    LeaseService[] servers = new LeaseService[2];
+    LeaseHost[] servers = new LeaseHost[2];
     for (int i = 0; i < 2; i++) {
       var registry = new StoreInstances(store, Optional.empty(), new Shard(map, i + 1), key);
       servers[i] =

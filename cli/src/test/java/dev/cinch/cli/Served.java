@@ -5,9 +5,9 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.registry.StoreInstances;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.lease.Between;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
@@ -76,9 +76,9 @@ public final class Served implements AutoCloseable {
     cinch = Cinch.on(store).with("CINCH_SERVER", uri());
   }
 
-  private LeaseService counting(LeaseService service) {
+  private LeaseHost counting(LeaseHost service) {
     return Between.of(
-        LeaseService.class,
+        LeaseHost.class,
         call -> {
           if (call.is("waits")) { // so that all is carried out here
             return true;

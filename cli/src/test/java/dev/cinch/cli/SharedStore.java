@@ -10,9 +10,9 @@ import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.MachineNames;
 import dev.cinch.cli.serve.LateService;
 import dev.cinch.lease.Between;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException.Reason;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.Outcome;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
@@ -107,9 +107,9 @@ public final class SharedStore implements AutoCloseable {
     return told.computeIfAbsent(reason, unused -> new Semaphore(0));
   }
 
-  private static LeaseService counting(LateService service, Map<Reason, Semaphore> told) {
+  private static LeaseHost counting(LateService service, Map<Reason, Semaphore> told) {
     return Between.of(
-        LeaseService.class,
+        LeaseHost.class,
         call -> {
           Object answer = call.by(service);
           count(answer, told);

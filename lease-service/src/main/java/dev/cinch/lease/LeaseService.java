@@ -3,7 +3,6 @@ package dev.cinch.lease;
 import com.google.errorprone.annotations.CheckReturnValue;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 
 /**
  * Hands out leases. Every backend implements it, and the HTTP client does too, so that callers need
@@ -31,25 +30,6 @@ public interface LeaseService {
    * @throws LeaseUnavailableException when no answer came; any of them may have been carried out
    */
   List<Outcome> carryOut(List<Operation> operations) throws LeaseUnavailableException;
-
-  /**
-   * Whether its calls may wait for other machines or for files: then {@link #begin} is none of its
-   * own.
-   */
-  default boolean waits() {
-    return true;
-  }
-
-  /**
-   * The same for callers that must not wait, and for several requests at once, whose witnesses may
-   * share a signature.
-   *
-   * @return for each request what {@link #carryOut(List)} would return or throw, most often at once
-   * @throws UnsupportedOperationException if it {@link #waits}
-   */
-  default List<CompletableFuture<List<Outcome>>> begin(List<List<Operation>> requests) {
-    throw new UnsupportedOperationException("this service may wait: use carryOut");
-  }
 
   /** Carries out one operation; as {@link #carryOut(List)}. */
   default Outcome carryOut(Operation operation) throws LeaseUnavailableException {
@@ -102,28 +82,6 @@ public interface LeaseService {
     Outcome outcome = carryOut(request);
     outcome.requireDone();
     return (Outcome.Revoked) outcome;
-  }
-
-  /**
-   * Has a listener told of changes from now on, for as long as the service lasts.
-   *
-   * @return whether it will be; services that are elsewhere don't
-   */
-  default boolean listen(ChangeListener listener) {
-    return false;
-  }
-
-  /**
-   * Whether listeners are told at present of all that is done. A service that is one of several
-   * machines may be cut off from the others. Never waits.
-   */
-  default boolean hears() {
-    return false;
-  }
-
-  /** What it counts. May take as long as a listing. */
-  default ServiceCounts counts() {
-    return ServiceCounts.NONE;
   }
 
   /** What is known about a name. */

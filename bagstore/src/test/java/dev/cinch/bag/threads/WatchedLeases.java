@@ -1,8 +1,8 @@
 package dev.cinch.bag.threads;
 
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseReport;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
@@ -28,7 +28,7 @@ final class WatchedLeases extends ForwardingLeases {
   private final Grants grants;
   private final Releases releases;
 
-  WatchedLeases(LeaseService service, Trouble trouble, Grants grants, Releases releases) {
+  WatchedLeases(LeaseHost service, Trouble trouble, Grants grants, Releases releases) {
     super(service);
     this.trouble = trouble;
     this.grants = grants;

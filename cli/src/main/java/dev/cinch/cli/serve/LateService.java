@@ -3,6 +3,7 @@ package dev.cinch.cli.serve;
 import dev.cinch.bag.registry.StoreShards;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.ChangeListener;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseService;
@@ -31,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * one before it for good, so nothing may go wrong after that. Until it is there it answers that it
  * is not. Thread-safe.
  */
-public final class LateService implements LeaseService {
+public final class LateService implements LeaseHost {
   /** How long calls may take to end that were cut off, nanoseconds. */
   private static final long END_NANOS = 2_000_000_000L;
 

@@ -75,7 +75,7 @@ final class Connections {
 
     private Runnable late = () -> {};
     private boolean last;
-    private long quietSince = ++turns;
+    private long quietSince = ++ticks;
     private long held;
     private long heldSince;
 
@@ -147,7 +147,7 @@ final class Connections {
 
     private void quiet(Rank shown) {
       rank = rank.compareTo(shown) < 0 ? shown : rank; // a rank is never lost
-      quietSince = ++turns;
+      quietSince = ++ticks;
     }
 
     /** It holds so many bytes of memory, until it says otherwise. */
@@ -159,7 +159,7 @@ final class Connections {
       if (!all.contains(this)) {
         return;
       }
-      heldSince = held == 0 ? ++turns : heldSince;
+      heldSince = held == 0 ? ++ticks : heldSince;
       total += bytes - held;
       held = bytes;
       while (total > limits.heldBytes()) {
@@ -215,7 +215,7 @@ final class Connections {
   private final Queue<Runnable> due = new ArrayDeque<>();
 
   private final CompletableFuture<Integer> drained = new CompletableFuture<>();
-  private long turns;
+  private long ticks;
   private long total;
   private boolean draining;
 

@@ -2,7 +2,7 @@ package dev.cinch.lease.http;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.access.Caller;
 import java.security.SecureRandom;
@@ -44,7 +44,7 @@ final class Lately {
   /** No other server's tags begin so. */
   private final String origin = Long.toHexString(new SecureRandom().nextLong());
 
-  private final LeaseService service;
+  private final LeaseHost service;
   private final LongSupplier clock;
   private final Expiries expiries;
   private final ArrayDeque<Numbered> refused = new ArrayDeque<>();
@@ -61,7 +61,7 @@ final class Lately {
   /**
    * @param clock monotonic, nanoseconds
    */
-  Lately(LeaseService service, LongSupplier clock) {
+  Lately(LeaseHost service, LongSupplier clock) {
     this.service = service;
     this.clock = clock;
     this.expiries = new Expiries(service);

@@ -1,9 +1,9 @@
 package dev.cinch.lease.http;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.access.Caller;
 import java.util.HashMap;
@@ -26,7 +26,7 @@ final class LeaseQueries {
 
   private static final int SHOWN_WAITERS = 1_000;
 
-  private final LeaseService service;
+  private final LeaseHost service;
   private final ServerMetrics metrics;
   private final Revision revision;
 
@@ -49,7 +49,7 @@ final class LeaseQueries {
   /**
    * @param metrics whose clock says when those who wait have come
    */
-  LeaseQueries(LeaseService service, ServerMetrics metrics, Revision revision) {
+  LeaseQueries(LeaseHost service, ServerMetrics metrics, Revision revision) {
     this.service = service;
     this.metrics = metrics;
     this.revision = revision;

@@ -3,8 +3,8 @@ package dev.cinch.lease.http;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseRefusedException.Reason;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.ServiceInfo;
 import dev.cinch.lease.access.Access;
 import dev.cinch.lease.http.Connections.Limits;
@@ -30,7 +30,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Serves any {@link LeaseService} over HTTP/1.1 (docs/lease-api.md). Thread-safe.
+ * Serves any {@link LeaseHost} over HTTP/1.1 (docs/lease-api.md). Thread-safe.
  *
  * <p>One thread reads, carries out what waits for nothing, and writes; what may have to wait for a
  * store's I/O, or takes long, is left to worker threads.
@@ -146,13 +146,13 @@ public final class LeaseServer implements AutoCloseable {
    * @param service what it serves
    * @param info what {@code GET /v1/service} says
    */
-  public static Builder builder(LeaseService service, Supplier<ServiceInfo> info) {
+  public static Builder builder(LeaseHost service, Supplier<ServiceInfo> info) {
     return new Builder(service, info);
   }
 
   /** What a server is made of; not thread-safe. */
   public static final class Builder {
-    private final LeaseService service;
+    private final LeaseHost service;
     private final Supplier<ServiceInfo> info;
     private String host = "127.0.0.1";
     private int port = DEFAULT_PORT;
@@ -168,7 +168,7 @@ public final class LeaseServer implements AutoCloseable {
     private LongSupplier clock = System::nanoTime;
     private UnaryOperator<WaitingRoom.Loop> timers = UnaryOperator.identity();
 
-    private Builder(LeaseService service, Supplier<ServiceInfo> info) {
+    private Builder(LeaseHost service, Supplier<ServiceInfo> info) {
       this.service = service;
       this.info = info;
       this.health = () -> Health.of(info.get());

@@ -1,7 +1,7 @@
 package dev.cinch.lease.http;
 
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
@@ -45,7 +45,7 @@ final class RequestHandler extends Handler.Abstract.NonBlocking {
   private static final int BEGUN_AT_ONCE = 16;
 
   private final Routes routes;
-  private final LeaseService service;
+  private final LeaseHost service;
   private final ServerMetrics metrics;
   private final Callers callers;
   private final Access access;

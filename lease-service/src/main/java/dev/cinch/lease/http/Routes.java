@@ -4,9 +4,9 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
@@ -51,7 +51,7 @@ final class Routes {
 
   private static final Logger log = LoggerFactory.getLogger(Routes.class);
 
-  private final LeaseService service;
+  private final LeaseHost service;
   private final Supplier<ServiceInfo> info;
   private final Supplier<Health> health;
   private final @Nullable Supplier<Optional<ObjectNode>> cell;
@@ -67,7 +67,7 @@ final class Routes {
    * @param wall the machine's clock, for the trail; nanoseconds since the Unix epoch
    */
   Routes(
-      LeaseService service,
+      LeaseHost service,
       Supplier<ServiceInfo> info,
       Supplier<Health> health,
       @Nullable Supplier<Optional<ObjectNode>> cell,
@@ -118,7 +118,7 @@ final class Routes {
     }
   }
 
-  LeaseService service() {
+  LeaseHost service() {
     return service;
   }
 

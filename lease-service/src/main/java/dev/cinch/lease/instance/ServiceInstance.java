@@ -5,10 +5,10 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.ChangeListener;
 import dev.cinch.lease.Correlation;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
@@ -49,7 +49,7 @@ import org.slf4j.LoggerFactory;
  * signature a name.
  */
 @CheckReturnValue
-public final class ServiceInstance implements LeaseService {
+public final class ServiceInstance implements LeaseHost {
   /** The longest lease unless told otherwise, milliseconds. */
   public static final long DEFAULT_LONGEST_LEASE_MS = 60_000;
 

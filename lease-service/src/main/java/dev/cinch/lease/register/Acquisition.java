@@ -23,13 +23,13 @@ import java.util.Optional;
  * the register's thread calls before the change is done.
  */
 @CheckReturnValue
-final class Acquisition implements LeaseChanges.Transition {
+final class Acquisition implements Transitions.Transition {
   private static final long NO_CEILING = Long.MAX_VALUE;
 
   final LeaseName name;
   private final Setting setting;
   private final LeaseRules rules;
-  private final LeaseChanges.Forgotten forgotten;
+  private final Transitions.Forgotten forgotten;
   private final Operation.Acquire request;
   private final long ceiling;
 
@@ -43,7 +43,7 @@ final class Acquisition implements LeaseChanges.Transition {
   Acquisition(
       Setting setting,
       LeaseRules rules,
-      LeaseChanges.Forgotten forgotten,
+      Transitions.Forgotten forgotten,
       Operation.Acquire request,
       LeaseName name,
       long ceiling) {

@@ -66,7 +66,7 @@ public final class CellRegister implements StateRegister {
   /** How long a node that stops in the middle of a change keeps others out. */
   private final long turnNanos;
 
-  private final ChangeQueue turns;
+  private final ChangeQueue queue;
 
   /**
    * @param random spreads out attempts of several nodes for one name
@@ -81,21 +81,21 @@ public final class CellRegister implements StateRegister {
 
   /**
    * @param later runs tasks after so many nanoseconds
-   * @param turns of the changes of a name
+   * @param queue of the changes of a name
    */
   CellRegister(
-      CellNode node, RandomGenerator random, LongFunction<Executor> later, ChangeQueue turns) {
+      CellNode node, RandomGenerator random, LongFunction<Executor> later, ChangeQueue queue) {
     this.node = node;
     this.random = random;
     this.later = later;
-    this.turns = turns;
+    this.queue = queue;
     this.turnNanos = Math.min(TURN_NANOS + 2 * node.shortest(), node.longest());
   }
 
   @Override
   public CompletableFuture<Boolean> change(LeaseName name, Change change) {
     long giveUpAt = node.now() + PATIENCE_NANOS;
-    return turns.next(name, done -> new Changing(name, change, giveUpAt, done).begin());
+    return queue.next(name, done -> new Changing(name, change, giveUpAt, done).begin());
   }
 
   /** One change. */

@@ -15,7 +15,7 @@ import dev.cinch.lease.Operation;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.register.LeaseChanges.Forgotten;
+import dev.cinch.lease.register.Transitions.Forgotten;
 import dev.cinch.lease.rules.LeaseRules;
 import dev.cinch.lease.rules.LeaseState;
 import dev.cinch.lease.rules.Moment;
@@ -51,10 +51,10 @@ public final class RegisterBackend implements LeaseBackend {
   private final Forgotten forgotten;
   private final LeaseRules rules;
   private final GrantsHere grants;
-  private final Changes told;
-  private final LeaseChanges changes;
+  private final Watchers told;
+  private final Transitions changes;
 
-  private final LeaseChanges.Revoking revoking;
+  private final Transitions.Revoking revoking;
 
   /**
    * @param forgotten what may have been where the register has forgotten
@@ -74,9 +74,9 @@ public final class RegisterBackend implements LeaseBackend {
             setting.origin().fence(),
             setting.watermarks(),
             lease -> revocations.of(lease).map(Revocation::reason));
-    this.told = new Changes(register);
-    this.changes = new LeaseChanges(register, forgotten, setting.time(), told::written);
-    this.revoking = new LeaseChanges.Revoking(rules, revocations, changes);
+    this.told = new Watchers(register);
+    this.changes = new Transitions(register, forgotten, setting.time(), told::written);
+    this.revoking = new Transitions.Revoking(rules, revocations, changes);
     register.listen(told::written);
     register.onLoss(told::lost);
   }
@@ -136,7 +136,7 @@ public final class RegisterBackend implements LeaseBackend {
     try {
       for (LeaseName name : names) {
         var acquisition = new Acquisition(setting, rules, forgotten, request, name, ceiling);
-        states.add(LeaseChanges.single(changes.changeFound(name, now, acquisition)));
+        states.add(Transitions.single(changes.changeFound(name, now, acquisition)));
         acquired.add(acquisition);
       }
       requireWanted(id);
@@ -207,7 +207,7 @@ public final class RegisterBackend implements LeaseBackend {
   }
 
   private List<Witness> prolong(
-      Id id, GrantsHere.Known known, boolean full, Moment now, LeaseChanges.Transition transition)
+      Id id, GrantsHere.Known known, boolean full, Moment now, Transitions.Transition transition)
       throws LeaseRefusedException {
     return keep(id, known.names(), full, changes.together(known.names(), now, transition));
   }
@@ -304,7 +304,7 @@ public final class RegisterBackend implements LeaseBackend {
     if (grants.get(id).filter(known -> !known.names().equals(names)).isPresent()) {
       throw invalid("this grant has other leases, too");
     }
-    var pending = new ArrayList<LeaseChanges.Change>();
+    var pending = new ArrayList<Transitions.Pending>();
     for (Witness witness : witnesses) {
       pending.add(
           changes.change(
@@ -321,7 +321,7 @@ public final class RegisterBackend implements LeaseBackend {
                 return rules.renew(renewal, true, List.of(lease), at, ceiling).stream().findFirst();
               }));
     }
-    return Optional.of(keep(id, names, true, LeaseChanges.all(pending)));
+    return Optional.of(keep(id, names, true, Transitions.all(pending)));
   }
 
   @Override
@@ -363,20 +363,20 @@ public final class RegisterBackend implements LeaseBackend {
 
   @Override
   public Optional<LeaseInfo> show(LeaseName name, Moment now) throws LeaseRefusedException {
-    StateRegister.Found found = LeaseChanges.answer(register.look(name), name.value());
-    return info(LeaseChanges.state(name, found), now);
+    StateRegister.Found found = Transitions.answer(register.look(name), name.value());
+    return info(Transitions.state(name, found), now);
   }
 
   @Override
   public List<LeaseInfo> list(String prefix, Optional<LeaseName> after, int limit, Moment now)
       throws LeaseRefusedException {
     NavigableMap<String, byte[]> page =
-        LeaseChanges.answer(
+        Transitions.answer(
             register.list(prefix, after.map(LeaseName::value).orElse(""), limit),
             "the names from \"" + prefix + "\"");
     var infos = new ArrayList<LeaseInfo>(page.size());
     for (var entry : page.entrySet()) {
-      info(LeaseChanges.decoded(entry.getKey(), entry.getValue()), now).ifPresent(infos::add);
+      info(Transitions.decoded(entry.getKey(), entry.getValue()), now).ifPresent(infos::add);
     }
     return infos;
   }

@@ -16,9 +16,9 @@ final class GoodSignatures {
   private static final int REMEMBERED = 4_096;
 
   /** Checks at once that are not of the same signature; a power of two. */
-  private static final int TURNS = 64;
+  private static final int LOCKS = 64;
 
-  private final Object[] turns = new Object[TURNS];
+  private final Object[] locks = new Object[LOCKS];
 
   private final Map<ByteBuffer, Boolean> digests =
       new LinkedHashMap<>(16, 0.75f, true) {
@@ -31,7 +31,7 @@ final class GoodSignatures {
       };
 
   GoodSignatures() {
-    Arrays.setAll(turns, i -> new Object());
+    Arrays.setAll(locks, i -> new Object());
   }
 
   /** What stands for all bytes of a statement, its signature and the key that checked it. */
@@ -49,7 +49,7 @@ final class GoodSignatures {
     if (has(digest)) {
       return true;
     }
-    synchronized (turns[digest.hashCode() & (TURNS - 1)]) {
+    synchronized (locks[digest.hashCode() & (LOCKS - 1)]) {
       boolean good = has(digest) || checked.getAsBoolean();
       if (good) {
         add(digest);

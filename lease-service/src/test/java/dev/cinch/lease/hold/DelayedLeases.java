@@ -1,6 +1,6 @@
 package dev.cinch.lease.hold;
 
-import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
@@ -12,7 +12,7 @@ public final class DelayedLeases extends ForwardingLeases {
   /**
    * @param onTheWay lets the time pass
    */
-  public DelayedLeases(LeaseService service, Runnable onTheWay) {
+  public DelayedLeases(LeaseHost service, Runnable onTheWay) {
     super(service);
     this.onTheWay = onTheWay;
   }

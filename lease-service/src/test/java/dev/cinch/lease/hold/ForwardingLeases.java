@@ -1,8 +1,8 @@
 package dev.cinch.lease.hold;
 
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
@@ -11,15 +11,15 @@ import java.util.List;
 import java.util.Optional;
 
 /** Another service, for tests that change what it says. */
-public class ForwardingLeases implements LeaseService {
-  private final LeaseService service;
+public class ForwardingLeases implements LeaseHost {
+  private final LeaseHost service;
 
-  public ForwardingLeases(LeaseService service) {
+  public ForwardingLeases(LeaseHost service) {
     this.service = service;
   }
 
   /** Who is asked. */
-  protected LeaseService service() throws LeaseUnavailableException {
+  protected LeaseHost service() throws LeaseUnavailableException {
     return service;
   }
 

@@ -2,12 +2,12 @@ package dev.cinch.lease.http;
 
 import dev.cinch.lease.ChangeListener;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
@@ -28,7 +28,7 @@ import java.util.concurrent.CountDownLatch;
  * One of several servers that serve the same leases with the same number. It knows the grants that
  * it made or resumed itself, and no others.
  */
-final class CellNode implements LeaseService, AutoCloseable {
+final class CellNode implements LeaseHost, AutoCloseable {
   /** What it does before it carries anything out. */
   interface Trouble {
     void happen() throws LeaseRefusedException, LeaseUnavailableException;

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Between;
-import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.instance.Rig;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -38,9 +38,9 @@ final class DrainTest {
 
   /** Stands still in what a worker does and in what the selector does. */
   DrainTest() throws IOException {
-    LeaseService service =
+    LeaseHost service =
         Between.of(
-            LeaseService.class,
+            LeaseHost.class,
             call -> {
               if (call.is("listen") || call.is("hears") || call.is("waits")) {
                 return call.by(rig.service);

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Between;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
-import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.instance.Rig;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -72,9 +72,9 @@ final class HealthTest {
   @Test
   void oneWhoseThreadsAllWaitForTheStoreIsLive() throws Exception {
     var answer = new CountDownLatch(1);
-    LeaseService hangs =
+    LeaseHost hangs =
         Between.of(
-            LeaseService.class,
+            LeaseHost.class,
             call -> {
               if (call.is("listen")) {
                 return false;

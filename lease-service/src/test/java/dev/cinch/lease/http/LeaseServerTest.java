@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.cinch.lease.Between;
-import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.access.Access;
 import dev.cinch.lease.access.Caller;
 import dev.cinch.lease.instance.Rig;
@@ -302,9 +302,9 @@ final class LeaseServerTest {
     }
   }
 
-  private static LeaseService failing(Supplier<Throwable> how) {
+  private static LeaseHost failing(Supplier<Throwable> how) {
     return Between.of(
-        LeaseService.class,
+        LeaseHost.class,
         call -> {
           if (call.is("listen")) {
             return false;
@@ -316,7 +316,7 @@ final class LeaseServerTest {
   /** It is answered, and said in the log. */
   @Test
   void whatFailsIsAnswered() throws Exception {
-    LeaseService failing = failing(() -> new IllegalStateException("made by a test"));
+    LeaseHost failing = failing(() -> new IllegalStateException("made by a test"));
     var routes =
         new Routes(
             failing,

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Between;
-import dev.cinch.lease.LeaseService;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.http.Connections.Limits;
 import dev.cinch.lease.instance.Rig;
@@ -56,9 +56,9 @@ final class ServerLimitsTest {
   }
 
   /** One whose upgrades hang. */
-  private LeaseService hanging(LeaseService service) {
+  private LeaseHost hanging(LeaseHost service) {
     return Between.of(
-        LeaseService.class,
+        LeaseHost.class,
         call -> {
           if (call.is("waits")) {
             return true;

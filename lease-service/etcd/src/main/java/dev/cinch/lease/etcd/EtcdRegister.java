@@ -55,7 +55,7 @@ public final class EtcdRegister implements StateRegister, AutoCloseable {
   private final CollectionLease lease;
   private final EtcdWatch watch;
   private final long keepNanos;
-  private final ChangeQueue turns = new ChangeQueue();
+  private final ChangeQueue queue = new ChangeQueue();
   private final AtomicBoolean changed = new AtomicBoolean();
   private final AtomicBoolean counting = new AtomicBoolean();
   private volatile int most = MOST_NAMES;
@@ -155,7 +155,7 @@ public final class EtcdRegister implements StateRegister, AutoCloseable {
   public CompletableFuture<Boolean> change(LeaseName name, Change change) {
     changed.set(true);
     long giveUpAt = giveUpAt();
-    return turns.next(name, done -> new EtcdChange(this, name, change, giveUpAt).run(done));
+    return queue.next(name, done -> new EtcdChange(this, name, change, giveUpAt).run(done));
   }
 
   @Override

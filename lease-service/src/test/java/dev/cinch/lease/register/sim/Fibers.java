@@ -36,7 +36,7 @@ final class Fibers {
     private boolean done;
     private @Nullable Object owner;
 
-    /** Changes that it asked a register for, and that were not answered, or not carried out. */
+    /** Watchers that it asked a register for, and that were not answered, or not carried out. */
     int failures;
 
     Fiber(Runnable body) {

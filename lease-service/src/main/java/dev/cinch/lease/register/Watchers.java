@@ -18,9 +18,9 @@ import org.slf4j.LoggerFactory;
  * Tells listeners which leases changed, from the values that are written here and elsewhere. Knows
  * whether it hears of others at all: as long as what keeps the leases can be reached. Thread-safe.
  */
-final class Changes {
+final class Watchers {
   private static final long RETRY_AFTER = 200_000_000L;
-  private static final Logger log = LoggerFactory.getLogger(Changes.class);
+  private static final Logger log = LoggerFactory.getLogger(Watchers.class);
 
   private final StateRegister register;
   private final Listeners listeners = new Listeners();
@@ -29,7 +29,7 @@ final class Changes {
   /** Why others could not be reached the last time; empty if they could, and at first. */
   private volatile Optional<LeaseRefusedException> unreached = Optional.empty();
 
-  Changes(StateRegister register) {
+  Watchers(StateRegister register) {
     this.register = register;
   }
 
@@ -72,7 +72,7 @@ final class Changes {
 
   private boolean reached(Optional<Throwable> failure) {
     boolean before = unreached.isEmpty();
-    unreached = failure.map(Changes::refusal);
+    unreached = failure.map(Watchers::refusal);
     if (before && failure.isPresent()) {
       log.warn("{}", String.valueOf(unreached.map(Throwable::getMessage).orElse("")));
       lost(); // from now on is missed what others do

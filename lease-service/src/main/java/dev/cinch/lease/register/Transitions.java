@@ -32,11 +32,11 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Changes of the states of leases in a register: each reads the last state, and writes the next in
+ * Watchers of the states of leases in a register: each reads the last state, and writes the next in
  * one step (rule L17). Thread-safe.
  */
 @CheckReturnValue
-final class LeaseChanges {
+final class Transitions {
   /** A register gives up earlier; after so long something is wrong with it. */
   private static final long PATIENCE_SECONDS = 20;
 
@@ -52,7 +52,7 @@ final class LeaseChanges {
    * @param time of this machine
    * @param listener told of what was written, by the thread that waits for it
    */
-  LeaseChanges(
+  Transitions(
       StateRegister register,
       Forgotten forgotten,
       LongSupplier time,
@@ -77,7 +77,7 @@ final class LeaseChanges {
   }
 
   /** A change that is under way. */
-  final class Change {
+  final class Pending {
     private final LeaseName name;
     private final CompletableFuture<Boolean> done;
 
@@ -86,7 +86,7 @@ final class LeaseChanges {
 
     private volatile byte[] written = {};
 
-    private Change(LeaseName name, Moment now, Transition transition, boolean ofLast) {
+    private Pending(LeaseName name, Moment now, Transition transition, boolean ofLast) {
       this.name = name;
       this.done =
           register.change(
@@ -152,7 +152,7 @@ final class LeaseChanges {
     return all(each(names, now, transition));
   }
 
-  private List<Change> each(List<LeaseName> names, Moment now, Transition transition) {
+  private List<Pending> each(List<LeaseName> names, Moment now, Transition transition) {
     return names.stream().map(name -> change(name, now, transition)).toList();
   }
 
@@ -160,24 +160,24 @@ final class LeaseChanges {
    * Begins a change of the last lease; {@code now} is this machine's time. Where a later one than
    * was found may be forgotten, nothing is known of any.
    */
-  Change change(LeaseName name, Moment now, Transition transition) {
-    return new Change(name, now, transition, true);
+  Pending change(LeaseName name, Moment now, Transition transition) {
+    return new Pending(name, now, transition, true);
   }
 
   /** Likewise, of the lease that was found; for what grants the next one, or changes nothing. */
-  Change changeFound(LeaseName name, Moment now, Transition transition) {
-    return new Change(name, now, transition, false);
+  Pending changeFound(LeaseName name, Moment now, Transition transition) {
+    return new Pending(name, now, transition, false);
   }
 
-  static LeaseState single(Change change) throws LeaseRefusedException {
+  static LeaseState single(Pending change) throws LeaseRefusedException {
     return change.await().orElseThrow();
   }
 
   /** What was written, once all are done; refused if one is. */
-  static List<LeaseState> all(List<Change> pending) throws LeaseRefusedException {
+  static List<LeaseState> all(List<Pending> pending) throws LeaseRefusedException {
     var states = new ArrayList<LeaseState>(pending.size());
     LeaseRefusedException refusal = null;
-    for (Change change : pending) {
+    for (Pending change : pending) {
       try {
         change.await().ifPresent(states::add);
       } catch (LeaseRefusedException e) {
@@ -263,12 +263,12 @@ final class LeaseChanges {
   static final class Revoking {
     private final LeaseRules rules;
     private final Revocations revocations;
-    private final LeaseChanges changes;
+    private final Transitions changes;
 
     /**
      * @param revocations what this instance has revoked
      */
-    Revoking(LeaseRules rules, Revocations revocations, LeaseChanges changes) {
+    Revoking(LeaseRules rules, Revocations revocations, Transitions changes) {
       this.rules = rules;
       this.revocations = revocations;
       this.changes = changes;
