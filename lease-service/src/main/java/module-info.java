@@ -22,7 +22,7 @@ module dev.cinch.lease {
   exports dev.cinch.lease;
   exports dev.cinch.lease.access;
   exports dev.cinch.lease.hold;
-  exports dev.cinch.lease.http;
+  exports dev.cinch.lease.client;
   exports dev.cinch.lease.instance to
       dev.cinch.bag,
       dev.cinch.bag.testkit;
@@ -30,9 +30,11 @@ module dev.cinch.lease {
       dev.cinch.lease.etcd;
   exports dev.cinch.lease.rules to
       dev.cinch.lease.etcd;
+  exports dev.cinch.lease.server;
   exports dev.cinch.lease.table to
       dev.cinch.lease.etcd;
   exports dev.cinch.lease.time;
+  exports dev.cinch.lease.wire;
   exports dev.cinch.lease.witness to
       dev.cinch.bag,
       dev.cinch.bag.testkit;

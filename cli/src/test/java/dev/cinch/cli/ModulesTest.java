@@ -29,7 +29,7 @@ import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.LeaseService;
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.client.HttpLeaseClient;
 import dev.cinch.lease.instance.InstanceRegistry;
 import java.io.File;
 import java.io.IOException;
@@ -164,7 +164,7 @@ class ModulesTest {
             .should()
             .dependOnClassesThat(
                 resideInAnyPackage(
-                        "dev.cinch.lease.http..",
+                        "dev.cinch.lease.server..",
                         "dev.cinch.lease.instance..",
                         "dev.cinch.lease.table..")
                     .and(not(belongToAnyOf(InstanceRegistry.class)))));
@@ -255,7 +255,7 @@ class ModulesTest {
             .that()
             .resideInAPackage("dev.cinch..")
             .and()
-            .resideOutsideOfPackage("dev.cinch.lease.http")
+            .resideOutsideOfPackage("dev.cinch.lease.server")
             .should()
             .dependOnClassesThat()
             .resideInAPackage("org.eclipse.jetty.."));

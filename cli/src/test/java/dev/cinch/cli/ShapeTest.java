@@ -70,7 +70,7 @@ class ShapeTest {
   /** What declares each, by file. Take out what is gone, and lower the limit. */
   private static final Map<String, String> SHADOWS =
       Map.of(
-          "lease/http/Expiries.java", "record Due(",
+          "lease/server/Expiries.java", "record Due(",
           "lease/register/GrantsHere.java", "record Known(");
 
   @TempDir Path temp;

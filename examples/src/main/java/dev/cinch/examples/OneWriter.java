@@ -9,7 +9,7 @@ import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.client.HttpLeaseClient;
 import dev.cinch.lease.time.SystemTime;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;

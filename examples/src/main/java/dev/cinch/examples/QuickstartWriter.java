@@ -15,7 +15,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.client.HttpLeaseClient;
 import dev.cinch.lease.time.SystemTime;
 import java.io.BufferedReader;
 import java.io.IOException;

@@ -2,7 +2,7 @@ package dev.cinch.cli.base;
 
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.cell.net.CellFile;
-import dev.cinch.lease.http.LeaseServer;
+import dev.cinch.lease.server.LeaseServer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 

@@ -8,7 +8,7 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.OneLine;
 import dev.cinch.lease.access.Permission;
-import dev.cinch.lease.http.ServerAddresses;
+import dev.cinch.lease.client.ServerAddresses;
 import dev.cinch.lease.time.SystemTime;
 import java.net.URI;
 import java.net.URISyntaxException;

@@ -2,8 +2,8 @@ package dev.cinch.cli.base;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import dev.cinch.lease.http.Credentials;
-import dev.cinch.lease.http.PemTls;
+import dev.cinch.lease.client.Credentials;
+import dev.cinch.lease.wire.PemTls;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,6 +1,6 @@
 package dev.cinch.cli.base;
 
-import dev.cinch.lease.http.ServerAddresses;
+import dev.cinch.lease.client.ServerAddresses;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;

@@ -25,7 +25,7 @@ import dev.cinch.lease.cell.Flease;
 import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellFile;
 import dev.cinch.lease.cell.net.CellKey;
-import dev.cinch.lease.http.Credentials;
+import dev.cinch.lease.client.Credentials;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.SigningKey;

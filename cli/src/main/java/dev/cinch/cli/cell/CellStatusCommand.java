@@ -11,7 +11,7 @@ import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.Table;
 import dev.cinch.lease.cell.net.CellFile;
-import dev.cinch.lease.http.Credentials;
+import dev.cinch.lease.client.Credentials;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -3,7 +3,7 @@ package dev.cinch.cli.lease;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.http.ServerAddresses;
+import dev.cinch.lease.client.ServerAddresses;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.channels.FileChannel;

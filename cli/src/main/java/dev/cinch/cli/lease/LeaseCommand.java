@@ -9,7 +9,7 @@ import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LogSet;
-import dev.cinch.lease.http.LeaseDocuments;
+import dev.cinch.lease.wire.LeaseDocuments;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;

@@ -11,7 +11,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
-import dev.cinch.lease.http.LeaseDocuments;
+import dev.cinch.lease.wire.LeaseDocuments;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;

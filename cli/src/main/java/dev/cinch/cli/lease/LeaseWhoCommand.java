@@ -7,7 +7,7 @@ import dev.cinch.cli.base.Io;
 import dev.cinch.lease.IsoTime;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Witness;
-import dev.cinch.lease.http.LeaseDetail;
+import dev.cinch.lease.wire.LeaseDetail;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;

@@ -7,7 +7,7 @@ import dev.cinch.bag.StoreSurvey;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.StoreOptions;
-import dev.cinch.lease.http.Credentials;
+import dev.cinch.lease.client.Credentials;
 import dev.cinch.lease.time.TimeSource;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

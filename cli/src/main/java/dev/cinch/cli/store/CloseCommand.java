@@ -24,7 +24,7 @@ import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.Progress;
 import dev.cinch.cli.base.ServerOptions;
 import dev.cinch.cli.base.StoreOptions;
-import dev.cinch.lease.http.ShardRouter;
+import dev.cinch.lease.client.ShardRouter;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.time.Duration;

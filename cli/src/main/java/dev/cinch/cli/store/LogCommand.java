@@ -23,7 +23,7 @@ import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.lease.LeaseInfo;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseUnavailableException;
-import dev.cinch.lease.http.ShardRouter;
+import dev.cinch.lease.client.ShardRouter;
 import dev.cinch.view.Tables;
 import java.io.IOException;
 import java.util.HashSet;

@@ -18,7 +18,7 @@ import dev.cinch.cli.Served;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Stop;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.client.HttpLeaseClient;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;
 import java.io.ByteArrayOutputStream;

@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.http.ServerAddresses;
+import dev.cinch.lease.client.ServerAddresses;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -13,7 +13,7 @@ import dev.cinch.cli.Served;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.serve.RestartTest;
 import dev.cinch.lease.IsoTime;
-import dev.cinch.lease.http.ServerAddresses;
+import dev.cinch.lease.client.ServerAddresses;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

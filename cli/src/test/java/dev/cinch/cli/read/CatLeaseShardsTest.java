@@ -12,7 +12,7 @@ import dev.cinch.cli.SharedStore;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
-import dev.cinch.lease.http.LeaseServer;
+import dev.cinch.lease.server.LeaseServer;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.witness.SigningKey;
 import java.nio.file.Files;

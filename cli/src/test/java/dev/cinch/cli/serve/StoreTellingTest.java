@@ -10,7 +10,7 @@ import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;
 import dev.cinch.cli.JsonSchema;
 import dev.cinch.cli.status.StatusSource;
-import dev.cinch.lease.http.Credentials;
+import dev.cinch.lease.client.Credentials;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.net.URI;

@@ -6,7 +6,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.client.HttpLeaseClient;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

@@ -2,9 +2,9 @@ package dev.cinch.examples.library;
 
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.client.HttpLeaseClient;
 import dev.cinch.lease.hold.HeldLease;
 import dev.cinch.lease.hold.LeaseKeeper;
-import dev.cinch.lease.http.HttpLeaseClient;
 import dev.cinch.lease.time.SystemTime;
 import java.net.URI;
 import java.time.Duration;

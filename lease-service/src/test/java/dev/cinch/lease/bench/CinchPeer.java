@@ -7,7 +7,7 @@ import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.SignedWitness;
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.client.HttpLeaseClient;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessException;

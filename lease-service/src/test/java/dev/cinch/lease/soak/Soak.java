@@ -1,6 +1,6 @@
 package dev.cinch.lease.soak;
 
-import dev.cinch.lease.http.HttpLeaseClient;
+import dev.cinch.lease.client.HttpLeaseClient;
 import dev.cinch.lease.time.SystemTime;
 import java.net.URI;
 import java.nio.file.Path;
