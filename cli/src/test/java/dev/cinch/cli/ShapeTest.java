@@ -71,7 +71,7 @@ class ShapeTest {
   private static final Map<String, String> SHADOWS =
       Map.of(
           "lease/server/Expiries.java", "record Due(",
-          "lease/register/GrantsHere.java", "record Known(");
+          "lease/register/GrantsHere.java", "record Entry(");
 
   @TempDir Path temp;
 

@@ -93,8 +93,9 @@ final class Acquisition implements Transitions.Transition {
   }
 
   /**
-   * Issued anew, so that a copy of the request sees that somebody was told. Not prolonged: nobody
-   * has published a ceiling for that (rule L3).
+   * The grant once more, for a request that came before. It is written with a later time, by which
+   * {@link #undone} sees that a copy of the request was answered. Its expiry stays, so that it
+   * needs no ceiling (rule L3).
    */
   private LeaseState repeated(LeaseState lease, Moment at) throws LeaseRefusedException {
     if (lease.state() == LeaseState.State.RELEASED) {

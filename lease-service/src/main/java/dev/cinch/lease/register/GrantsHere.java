@@ -42,14 +42,14 @@ final class GrantsHere {
    * @param full whether the leases are full as their holder last knew them
    * @param keepUntil signed time
    */
-  record Known(List<LeaseName> names, boolean full, long keepUntil) {
+  record Entry(List<LeaseName> names, boolean full, long keepUntil) {
     private long bytes() {
       return PER_GRANT + names.stream().mapToLong(name -> PER_NAME + name.value().length()).sum();
     }
   }
 
   private final long most;
-  private final Map<Id, Known> grants = new HashMap<>();
+  private final Map<Id, Entry> grants = new HashMap<>();
   private long bytes;
 
   /** When grants that ended may be looked for again, for want of room; signed time. */
@@ -87,7 +87,7 @@ final class GrantsHere {
    */
   synchronized void begin(Id id, List<LeaseName> names, boolean full, long now)
       throws LeaseRefusedException {
-    var known = new Known(names, full, now + RETENTION);
+    var known = new Entry(names, full, now + RETENTION);
     if (!grants.containsKey(id) && bytes + known.bytes() > most) {
       if (now >= nextSqueeze) {
         nextSqueeze = now + RETRY_AFTER;
@@ -102,22 +102,22 @@ final class GrantsHere {
 
   /** Takes note of a grant that was made, or that it lasts for longer. */
   synchronized void put(Id id, List<LeaseName> names, boolean full, long expiry) {
-    put(id, new Known(names, full, expiry + RETENTION));
+    put(id, new Entry(names, full, expiry + RETENTION));
   }
 
-  private void put(Id id, Known known) {
+  private void put(Id id, Entry known) {
     remove(id);
     grants.put(id, known);
     bytes += known.bytes();
   }
 
-  synchronized Optional<Known> get(Id id) {
+  synchronized Optional<Entry> get(Id id) {
     return Optional.ofNullable(grants.get(id));
   }
 
   /** Forgets a grant that was not made. */
   synchronized void remove(Id id) {
-    @Nullable Known before = grants.remove(id);
+    @Nullable Entry before = grants.remove(id);
     bytes -= before == null ? 0 : before.bytes();
   }
 
@@ -153,8 +153,8 @@ final class GrantsHere {
   }
 
   private void sweepGrants(long now) {
-    for (Iterator<Known> each = grants.values().iterator(); each.hasNext(); ) {
-      Known known = each.next();
+    for (Iterator<Entry> each = grants.values().iterator(); each.hasNext(); ) {
+      Entry known = each.next();
       if (known.keepUntil() < now) {
         each.remove();
         bytes -= known.bytes();

@@ -125,7 +125,7 @@ public final class RegisterBackend implements LeaseBackend {
     Id id = request.id();
     requireWanted(id);
     List<LeaseName> names = request.names().stream().sorted().toList();
-    Optional<GrantsHere.Known> before = grants.get(id);
+    Optional<GrantsHere.Entry> before = grants.get(id);
     if (before.filter(known -> !known.names().equals(names)).isPresent()) {
       throw invalid("another request had this id");
     }
@@ -157,7 +157,7 @@ public final class RegisterBackend implements LeaseBackend {
 
   /** What can't be given back ends by itself. */
   private void undo(
-      Id id, List<Acquisition> acquired, Optional<GrantsHere.Known> before, Moment now) {
+      Id id, List<Acquisition> acquired, Optional<GrantsHere.Entry> before, Moment now) {
     if (before.isEmpty()) {
       grants.remove(id);
     }
@@ -177,7 +177,7 @@ public final class RegisterBackend implements LeaseBackend {
   public List<Witness> renew(Operation.Renew renew, Moment now, long ceiling)
       throws LeaseRefusedException {
     rules.requireHere(renew.report());
-    GrantsHere.Known known = known(renew.id(), renew.report(), renew.scope());
+    GrantsHere.Entry known = known(renew.id(), renew.report(), renew.scope());
     return prolong(
         renew.id(),
         known,
@@ -196,7 +196,7 @@ public final class RegisterBackend implements LeaseBackend {
   @Override
   public List<Witness> upgrade(Operation.Upgrade upgrade, Moment now, long ceiling)
       throws LeaseRefusedException {
-    GrantsHere.Known known = known(upgrade.id(), LeaseReport.NOTHING, upgrade.scope());
+    GrantsHere.Entry known = known(upgrade.id(), LeaseReport.NOTHING, upgrade.scope());
     return prolong(
         upgrade.id(),
         known,
@@ -207,7 +207,7 @@ public final class RegisterBackend implements LeaseBackend {
   }
 
   private List<Witness> prolong(
-      Id id, GrantsHere.Known known, boolean full, Moment now, Transitions.Transition transition)
+      Id id, GrantsHere.Entry known, boolean full, Moment now, Transitions.Transition transition)
       throws LeaseRefusedException {
     return keep(id, known.names(), full, changes.together(known.names(), now, transition));
   }
@@ -231,7 +231,7 @@ public final class RegisterBackend implements LeaseBackend {
     if (grants.get(id).isEmpty()) {
       grants.giveUp(id, now.time());
     }
-    GrantsHere.Known known = known(id, release.report(), release.scope());
+    GrantsHere.Entry known = known(id, release.report(), release.scope());
     List<LeaseState> released;
     try {
       released = release(release, known, now);
@@ -247,7 +247,7 @@ public final class RegisterBackend implements LeaseBackend {
     return witnesses(released);
   }
 
-  private List<LeaseState> release(Operation.Release release, GrantsHere.Known known, Moment now)
+  private List<LeaseState> release(Operation.Release release, GrantsHere.Entry known, Moment now)
       throws LeaseRefusedException {
     Id id = release.id();
     var expiries = new ConcurrentHashMap<LeaseName, Long>();
@@ -335,9 +335,9 @@ public final class RegisterBackend implements LeaseBackend {
   }
 
   /** Another machine may have made the grant; whoever goes by witnesses can go on here by them. */
-  private GrantsHere.Known known(Id id, LeaseReport report, Operation.Scope scope)
+  private GrantsHere.Entry known(Id id, LeaseReport report, Operation.Scope scope)
       throws LeaseRefusedException {
-    Optional<GrantsHere.Known> known = grants.get(id);
+    Optional<GrantsHere.Entry> known = grants.get(id);
     if (known.isPresent()) {
       scope.require(known.get().names());
       return known.get();

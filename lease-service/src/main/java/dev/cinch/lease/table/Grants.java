@@ -35,13 +35,13 @@ final class Grants {
   private final long retentionNanos;
 
   /** One that may be walked over bit by bit, while others come and go. */
-  private final Map<Id, Known> all = new ConcurrentHashMap<>();
+  private final Map<Id, Entry> all = new ConcurrentHashMap<>();
 
   private int leases;
   private long bytes;
   private long nextSqueeze = Long.MIN_VALUE;
-  private Iterator<Map.Entry<Id, Known>> squeezing = Collections.emptyIterator();
-  private Iterator<Map.Entry<Id, Known>> sweeping = Collections.emptyIterator();
+  private Iterator<Map.Entry<Id, Entry>> squeezing = Collections.emptyIterator();
+  private Iterator<Map.Entry<Id, Entry>> sweeping = Collections.emptyIterator();
 
   /** How many quarters of their time ended ones are not kept, for want of room. */
   private int earlierBy;
@@ -58,7 +58,7 @@ final class Grants {
   }
 
   /** What is known of a request. */
-  sealed interface Known permits Grant, Over {
+  sealed interface Entry permits Current, Over {
     /** When it ended, or will; nanoseconds since the Unix epoch. */
     long end();
 
@@ -74,7 +74,7 @@ final class Grants {
    *
    * @param leases as it last left them, in ascending order of names, at least one
    */
-  record Grant(List<LeaseState> leases) implements Known {
+  record Current(List<LeaseState> leases) implements Entry {
     @Override
     public long end() {
       return leases.get(0).expiry();
@@ -115,7 +115,7 @@ final class Grants {
    *
    * @param wasGranted whether it was granted and released; else it was given back before it came
    */
-  record Over(long end, boolean wasGranted) implements Known {
+  record Over(long end, boolean wasGranted) implements Entry {
     @Override
     public int size() {
       return 1;
@@ -128,25 +128,25 @@ final class Grants {
   }
 
   /** What is known of a request; null if nothing is. */
-  @Nullable Known get(Id id) {
+  @Nullable Entry get(Id id) {
     return all.get(id);
   }
 
   /** Adds a grant, or keeps what became of it. */
   void put(List<LeaseState> granted, long now) {
-    put(granted.get(0).id(), new Grant(List.copyOf(granted)));
+    put(granted.get(0).id(), new Current(List.copyOf(granted)));
     squeeze(now);
   }
 
-  private void put(Id id, Known known) {
+  private void put(Id id, Entry known) {
     count(known, 1);
-    Known before = all.put(id, known);
+    Entry before = all.put(id, known);
     if (before != null) {
       count(before, -1);
     }
   }
 
-  private void count(Known known, int sign) {
+  private void count(Entry known, int sign) {
     leases += sign * known.size();
     bytes += sign * known.bytes();
   }
@@ -198,10 +198,10 @@ final class Grants {
     return sweep(sweeping, now);
   }
 
-  private boolean sweep(Iterator<Map.Entry<Id, Known>> walk, long now) {
+  private boolean sweep(Iterator<Map.Entry<Id, Entry>> walk, long now) {
     for (int left = all.size() / STEPS + AT_ONCE; left > 0 && walk.hasNext(); left--) {
-      Map.Entry<Id, Known> next = walk.next();
-      Known known = next.getValue();
+      Map.Entry<Id, Entry> next = walk.next();
+      Entry known = next.getValue();
       // What a walk comes to may be what was there when its last step ended.
       if (known.end() + retentionNanos < now && all.remove(next.getKey(), known)) {
         count(known, -1);

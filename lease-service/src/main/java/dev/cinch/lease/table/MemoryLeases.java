@@ -135,14 +135,14 @@ public final class MemoryLeases implements LeaseBackend {
   public synchronized List<Witness> acquire(Operation.Acquire request, Moment time, long ceiling)
       throws LeaseRefusedException, UnendedException {
     List<LeaseName> wanted = request.names().stream().sorted().toList();
-    Grants.Known known = grants.get(request.id());
+    Grants.Entry known = grants.get(request.id());
     if (known instanceof Grants.Over over) {
       throw notHeld(
           over.wasGranted()
               ? "this request was granted and released; acquire with a new id"
               : "this request was given back before it came; acquire with a new id");
     }
-    if (known instanceof Grants.Grant grant) {
+    if (known instanceof Grants.Current grant) {
       if (!grant.isFor(request, wanted)) {
         throw invalid("another request had this id");
       }
@@ -259,7 +259,7 @@ public final class MemoryLeases implements LeaseBackend {
 
   @Override
   public synchronized boolean knows(Id id) {
-    Grants.Known known = grants.get(id);
+    Grants.Entry known = grants.get(id);
     return known instanceof Grants.Over over ? over.wasGranted() : known != null;
   }
 
@@ -267,7 +267,7 @@ public final class MemoryLeases implements LeaseBackend {
   public synchronized List<Witness> renew(Operation.Renew renew, Moment time, long ceiling)
       throws LeaseRefusedException {
     rules.requireHere(renew.report());
-    Grants.Grant grant = known(renew.id(), renew.scope());
+    Grants.Current grant = known(renew.id(), renew.scope());
     List<LeaseState> leases = leases(grant.names());
     List<LeaseState> renewed = rules.renew(renew, grant.isFull(), leases, advance(time), ceiling);
     long more = logBytes(renewed) - logBytes(leases);
@@ -280,7 +280,7 @@ public final class MemoryLeases implements LeaseBackend {
   @Override
   public synchronized List<Witness> upgrade(Operation.Upgrade upgrade, Moment time, long ceiling)
       throws LeaseRefusedException {
-    Grants.Grant grant = known(upgrade.id(), upgrade.scope());
+    Grants.Current grant = known(upgrade.id(), upgrade.scope());
     List<LeaseState> leases = leases(grant.names());
     return keep(rules.upgrade(upgrade, grant.isFull(), leases, advance(time), ceiling));
   }
@@ -295,11 +295,11 @@ public final class MemoryLeases implements LeaseBackend {
       throws LeaseRefusedException {
     Id id = release.id();
     rules.requireHere(release.report());
-    Grants.Known known = grants.get(id);
+    Grants.Entry known = grants.get(id);
     if (known instanceof Grants.Over over && over.wasGranted()) {
       return List.of();
     }
-    if (!(known instanceof Grants.Grant grant)) {
+    if (!(known instanceof Grants.Current grant)) {
       grants.giveUp(id, time.time());
       throw unknown();
     }
@@ -390,12 +390,12 @@ public final class MemoryLeases implements LeaseBackend {
         "no grant has this id: it expired long ago, or the service was restarted; acquire anew");
   }
 
-  private Grants.Grant known(Id id, Operation.Scope scope) throws LeaseRefusedException {
-    Grants.Known known = grants.get(id);
+  private Grants.Current known(Id id, Operation.Scope scope) throws LeaseRefusedException {
+    Grants.Entry known = grants.get(id);
     if (known instanceof Grants.Over over && over.wasGranted()) {
       throw released();
     }
-    if (known instanceof Grants.Grant grant) {
+    if (known instanceof Grants.Current grant) {
       scope.require(grant.names());
       return grant;
     }

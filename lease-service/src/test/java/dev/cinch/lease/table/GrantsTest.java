@@ -46,13 +46,13 @@ final class GrantsTest {
       now += random.nextInt(3);
       var id = new Id(random.nextInt(2), random.nextInt(400));
       Known known = model.get(id);
-      Grants.Known found = grants.get(id);
+      Grants.Entry found = grants.get(id);
       if (known == null) {
         assertNull(found);
       } else if (known.released) {
         assertEquals(new Grants.Over(known.end, true), found);
       } else {
-        assertEquals(names(known.names), assertInstanceOf(Grants.Grant.class, found).names());
+        assertEquals(names(known.names), assertInstanceOf(Grants.Current.class, found).names());
       }
       if (known == null) {
         int names = 1 + random.nextInt(3);
@@ -118,7 +118,7 @@ final class GrantsTest {
     }
     assertTrue(few.leases() <= 12, "" + few.leases());
     for (int i = 0; i < 5; i++) {
-      var held = assertInstanceOf(Grants.Grant.class, few.get(new Id(0, i)));
+      var held = assertInstanceOf(Grants.Current.class, few.get(new Id(0, i)));
       assertEquals(names(1 + i % 2), held.names());
     }
   }
@@ -133,7 +133,7 @@ final class GrantsTest {
       assertTrue(few.bytes() <= 1_200_000, "" + few.bytes());
     }
     assertTrue(few.leases() <= 14, "" + few.leases());
-    assertEquals(names(2), assertInstanceOf(Grants.Grant.class, few.get(new Id(0, 1))).names());
+    assertEquals(names(2), assertInstanceOf(Grants.Current.class, few.get(new Id(0, 1))).names());
   }
 
   /** A walk may come to what there was before the map grew. */
@@ -169,12 +169,13 @@ final class GrantsTest {
     var unused = put(grants, id, LogSet.ALL, names, now, expiry);
   }
 
-  private static Grants.Grant put(Grants to, Id id, LogSet logs, int count, long now, long expiry) {
+  private static Grants.Current put(
+      Grants to, Id id, LogSet logs, int count, long now, long expiry) {
     List<LeaseName> names = names(count);
     var request = new Operation.Acquire(id, names, "h", 500, logs, false);
     to.put(
         States.granted(request, Inheritance.origin(Ending.NONE, Fence.NONE), at(now), expiry), now);
-    var grant = assertInstanceOf(Grants.Grant.class, to.get(id));
+    var grant = assertInstanceOf(Grants.Current.class, to.get(id));
     assertTrue(grant.isFull());
     assertTrue(grant.isFor(request, names));
     return grant;
