@@ -48,7 +48,7 @@ final class CellMutant {
   @Nullable String rule(String algorithm) {
     if (ofRegister) {
       return Stream.of(
-              "memory.TrueTimeTest", "register.ForgottenTest", "register.OutbidReleaseTest")
+              "instance.TrueTimeTest", "register.ForgottenTest", "register.OutbidReleaseTest")
           .map(test -> ruleTests(test))
           .filter(Objects::nonNull)
           .findFirst()
