@@ -52,16 +52,11 @@ final class Requests {
     }
     try {
       var request = new Request(wanted, operations);
-      StoreNeededException needed = request.advance();
-      while (needed != null) {
-        try {
-          CompletableFuture<Boolean> met = publisher.meet(needed);
-          boolean unused =
-              (needed.isOptional() ? met.orTimeout(SOON_S, TimeUnit.SECONDS) : met).join();
-        } catch (CompletionException e) {
-          request.unmet(needed, e.getCause() == null ? e : e.getCause());
-        }
-        needed = request.advance();
+      for (StoreNeededException needed = request.advance();
+          needed != null;
+          needed = request.advance()) {
+        CompletableFuture<Boolean> met = publisher.meet(needed);
+        await(needed.isOptional() ? met.orTimeout(SOON_S, TimeUnit.SECONDS) : met, request, needed);
       }
       return signed(List.of(request)).get(0);
     } catch (UnansweredException e) {
@@ -92,15 +87,8 @@ final class Requests {
     var through = new ArrayList<Request>(requests.size());
     for (Request request : requests) {
       try {
-        StoreNeededException needed = request.advance();
-        if (needed == null) {
+        if (isThrough(request)) {
           through.add(request);
-        } else {
-          var unused =
-              publisher
-                  .meet(needed)
-                  .orTimeout(needed.isOptional() ? SOON_S : PATIENCE_S, TimeUnit.SECONDS)
-                  .whenComplete((met, e) -> goOn(request, needed, e));
         }
       } catch (UnansweredException e) {
         fail(request, unanswered(e));
@@ -121,6 +109,24 @@ final class Requests {
     }
   }
 
+  /** Goes on with one; false if it waits for the store, and goes on by itself. */
+  private boolean isThrough(Request request) {
+    for (StoreNeededException needed = request.advance();
+        needed != null;
+        needed = request.advance()) {
+      StoreNeededException waitsFor = needed;
+      CompletableFuture<Boolean> met = publisher.meet(needed);
+      if (!met.isDone()) {
+        var unused =
+            met.orTimeout(needed.isOptional() ? SOON_S : PATIENCE_S, TimeUnit.SECONDS)
+                .whenComplete((done, e) -> goOn(request, waitsFor, e));
+        return false;
+      }
+      await(met, request, needed); // at once: many in a row would each go on within another
+    }
+    return true;
+  }
+
   private void goOn(Request request, StoreNeededException needed, @Nullable Throwable unmet) {
     try {
       if (unmet != null) {
@@ -131,6 +137,15 @@ final class Requests {
       return;
     }
     goOn(List.of(request));
+  }
+
+  private static void await(
+      CompletableFuture<Boolean> met, Request request, StoreNeededException needed) {
+    try {
+      boolean unused = met.join();
+    } catch (CompletionException e) {
+      request.unmet(needed, e.getCause() == null ? e : e.getCause());
+    }
   }
 
   private void fail(Request request, Throwable e) {

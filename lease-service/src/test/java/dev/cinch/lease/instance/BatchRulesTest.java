@@ -6,11 +6,13 @@ import static dev.cinch.lease.instance.Rig.wrote;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
+import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
 import dev.cinch.lease.Outcome;
@@ -26,6 +28,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Several operations at once: what each does alone, and while the store does not answer. */
@@ -336,6 +341,40 @@ final class BatchRulesTest {
     List<Outcome> outcomes = later(List.of(acquire(rig.request("a")), release(renewed)));
     assertEquals(Reason.NOT_YET, refused(outcomes.get(0)));
     assertReleased(outcomes.get(1));
+  }
+
+  /** As many refusals one after the other take no more of the stack than one. */
+  @Test
+  void aLongRequestIsRefusedWhileTheStoreHangs() throws Exception {
+    var store = new FakeRegistry(new FakeRegistry.Store());
+    var refusing =
+        new Rig(
+            time,
+            store,
+            task -> {
+              throw new RejectedExecutionException("hangs");
+            });
+    List<Operation> wanted =
+        IntStream.range(0, LeaseService.MAX_OPERATIONS)
+            .<Operation>mapToObj(i -> refusing.request("n" + i))
+            .toList();
+    var thread = new AtomicReference<Throwable>();
+    var asks =
+        new Thread(
+            null,
+            () ->
+                refusing
+                    .service
+                    .begin(List.of(wanted))
+                    .get(0)
+                    .join()
+                    .forEach(each -> assertEquals(Reason.NOT_YET, refused(each))),
+            "a small stack",
+            128 << 10);
+    asks.setUncaughtExceptionHandler((t, e) -> thread.set(e));
+    asks.start();
+    asks.join();
+    assertNull(thread.get());
   }
 
   @Test
