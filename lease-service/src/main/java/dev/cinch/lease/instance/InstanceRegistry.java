@@ -6,6 +6,7 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Revocation;
 import dev.cinch.lease.Shard;
+import dev.cinch.lease.rules.LastWords;
 import dev.cinch.lease.witness.PublicKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
@@ -32,8 +33,8 @@ public interface InstanceRegistry {
    */
   record End(Id correlation, long instance) {}
 
-  /** The most bytes of last words: some 60,000 leases. An instance with more leaves none. */
-  int MAX_LAST_WORDS = 1 << 23;
+  /** The most bytes of last words. */
+  int MAX_LAST_WORDS = LastWords.MAX_BYTES;
 
   /** The id of the store: a lease granted for another one is none here (rule L10). */
   Id store();

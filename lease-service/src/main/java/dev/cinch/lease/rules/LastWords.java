@@ -2,7 +2,6 @@ package dev.cinch.lease.rules;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseName;
-import dev.cinch.lease.instance.InstanceRegistry;
 import dev.cinch.lease.rules.LeaseStateCodec.MalformedLeaseStateException;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
@@ -32,6 +31,9 @@ import java.util.Optional;
  */
 @CheckReturnValue
 public record LastWords(long endedAt, long othersUpTo, long longestNanos, List<LeaseState> leases) {
+  /** The most bytes: some 60,000 leases. An instance with more leaves none. */
+  public static final int MAX_BYTES = 1 << 23;
+
   private static final byte VERSION = 1;
   private static final int HEAD = 1 + 3 * Long.BYTES;
 
@@ -51,7 +53,7 @@ public record LastWords(long endedAt, long othersUpTo, long longestNanos, List<L
      */
     public boolean add(LeaseState lease) {
       byte[] state = LeaseStateCodec.encode(lease);
-      if (size + Integer.BYTES + state.length > InstanceRegistry.MAX_LAST_WORDS) {
+      if (size + Integer.BYTES + state.length > MAX_BYTES) {
         return false;
       }
       size += Integer.BYTES + state.length;
