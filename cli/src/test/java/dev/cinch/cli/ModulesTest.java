@@ -378,7 +378,7 @@ class ModulesTest {
   /** The rules that all backends share know the vocabulary, and no backend. */
   @Test
   void theRulesOfALeaseArePure() {
-    String rules = "dev.cinch.lease.table";
+    String rules = "dev.cinch.lease.rules";
     assertTrue(all.contain(rules + ".LeaseRules"));
     holds(
         classes()
