@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
@@ -120,6 +121,8 @@ public final class SharedStore implements AutoCloseable {
   private static void count(@Nullable Object answer, Map<Reason, Semaphore> told) {
     if (answer instanceof List<?> several) {
       several.forEach(one -> count(one, told));
+    } else if (answer instanceof CompletableFuture<?> later) {
+      var unused = later.thenAccept(known -> count(known, told));
     } else if (answer instanceof Outcome.Refused refused) {
       count(told, refused.refusal().reason()).release();
     }
