@@ -5,6 +5,7 @@ import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.instance.StoreCalls.StoreNeededException;
+import dev.cinch.lease.instance.StoreCalls.StoreNeededException.Kind;
 import dev.cinch.lease.rules.Refusals;
 import dev.cinch.lease.time.SignedClock.Reading;
 import java.util.List;
@@ -158,7 +159,7 @@ final class InstanceGuard {
     }
     noteAlive(at);
     if (mustLook() || compared.isOld(at)) {
-      throw new StoreNeededException(store -> store.cover(Long.MIN_VALUE), false);
+      throw new StoreNeededException(Kind.CEILING, store -> store.cover(Long.MIN_VALUE));
     }
     long permitted = published;
     return permitted == Long.MIN_VALUE ? permitted : permitted - compared.lateBy(at);
@@ -174,7 +175,7 @@ final class InstanceGuard {
     if (wanted > keyEnd()) {
       throw Refusals.keyEnds(keyEnd());
     }
-    return new StoreNeededException(store -> store.cover(wanted), false);
+    return new StoreNeededException(Kind.CEILING, store -> store.cover(wanted));
   }
 
   /** Takes note of what was granted or prolonged: the ceiling goes on ahead of that. */

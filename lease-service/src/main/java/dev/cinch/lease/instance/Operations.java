@@ -20,6 +20,7 @@ import dev.cinch.lease.Witness;
 import dev.cinch.lease.instance.InstanceRegistry.End;
 import dev.cinch.lease.instance.Request.Attempt;
 import dev.cinch.lease.instance.StoreCalls.StoreNeededException;
+import dev.cinch.lease.instance.StoreCalls.StoreNeededException.Kind;
 import dev.cinch.lease.rules.LeaseRules;
 import dev.cinch.lease.rules.LeaseRules.AboveCeilingException;
 import dev.cinch.lease.rules.Moment;
@@ -147,17 +148,18 @@ final class Operations {
     }
     try {
       List<Witness> witnesses = table.acquire(request, now, permit(at));
-      guard.noteGranted(at, request.durationMs() * NANOS_PER_MS);
+      granted(attempt, at, request.durationMs());
       return witnesses;
     } catch (AboveCeilingException e) {
+      attempt.covered = true;
       throw guard.needed(e.expiry(), at);
     } catch (UnendedException e) {
       throw new StoreNeededException(
+          Kind.LEASES,
           store -> {
             store.end(e.leases());
             table.ended(e.leases());
-          },
-          false);
+          });
     }
   }
 
@@ -175,18 +177,19 @@ final class Operations {
       long ceiling = permit(at);
       Optional<List<Witness>> witnesses = table.resume(request, attempt.takenOver, now, ceiling);
       if (witnesses.isPresent()) {
-        guard.noteGranted(at, request.durationMs() * NANOS_PER_MS);
+        granted(attempt, at, request.durationMs());
         return witnesses.get();
       }
       // First the ceiling, after which it is known whether a later instance has them.
       long unused = LeaseRules.expiry(now, request.durationMs(), ceiling);
       throw new StoreNeededException(
+          Kind.LEASES,
           store -> {
             store.takeOver(ends);
             attempt.takenOver = true;
-          },
-          false);
+          });
     } catch (AboveCeilingException e) {
+      attempt.covered = true;
       throw guard.needed(e.expiry(), at);
     }
   }
@@ -220,7 +223,7 @@ final class Operations {
     }
     TrustedKeys keys = attempt.keys;
     if (keys == null) {
-      throw new StoreNeededException(store -> attempt.keys = store.trustedKeys(), false);
+      throw new StoreNeededException(Kind.LEASES, store -> attempt.keys = store.trustedKeys());
     }
     if (!attempt.verified) {
       verify(request, new WitnessVerifier(keys));
@@ -254,9 +257,10 @@ final class Operations {
     inTime.watermarks().checkInTime(renew.report(), now); // before anything is changed by it
     try {
       List<Witness> witnesses = table.renew(renew, now, permit(at));
-      guard.noteGranted(at, renew.durationMs() * NANOS_PER_MS);
+      granted(attempt, at, renew.durationMs());
       return witnesses;
     } catch (AboveCeilingException e) {
+      attempt.covered = true;
       throw guard.needed(e.expiry(), at);
     } catch (LeaseRefusedException e) {
       throw orElsewhere(renew.id(), e);
@@ -270,9 +274,10 @@ final class Operations {
     requireClock(at);
     try {
       List<Witness> witnesses = table.upgrade(upgrade, inTime.moment(at), permit(at));
-      guard.noteGranted(at, upgrade.durationMs() * NANOS_PER_MS);
+      granted(attempt, at, upgrade.durationMs());
       return witnesses;
     } catch (AboveCeilingException e) {
+      attempt.covered = true;
       throw guard.needed(e.expiry(), at);
     } catch (LeaseRefusedException e) {
       throw orElsewhere(upgrade.id(), e);
@@ -301,7 +306,7 @@ final class Operations {
         && guard.compared().mustLook(at)
         && !guard.isPutOff(at)) {
       attempt.clockCompared = true;
-      throw new StoreNeededException(StoreCalls::compareClock, true);
+      throw new StoreNeededException(Kind.CLOCK, StoreCalls::compareClock);
     }
     return at;
   }
@@ -319,6 +324,13 @@ final class Operations {
       publishAhead.accept(at);
     }
     return permitted;
+  }
+
+  /** One that had a ceiling published for itself has all it needs until it is prolonged. */
+  private void granted(Attempt attempt, Reading at, long durationMs) {
+    if (!attempt.covered) {
+      guard.noteGranted(at, durationMs * NANOS_PER_MS);
+    }
   }
 
   private List<Witness> release(Operation.Release release, Attempt attempt)
@@ -339,25 +351,29 @@ final class Operations {
     guard.requireLatest();
     guard.requireShard(List.of(request.name()));
     Reading at = read(attempt);
-    Revocation kept = attempt.kept;
-    if (kept == null) {
+    Revocation found = attempt.kept;
+    if (found == null) {
       Revocation revocation = table.revocable(request, inTime.moment(at));
       throw new StoreNeededException(
+          Kind.LEASES,
           store -> {
             if (table.isResumable()) { // first, so that no later instance takes up what is revoked
               store.end(List.of(new Unreleased(request.name().value(), revocation.correlation())));
             }
-            attempt.kept = store.keep(revocation);
-          },
-          false);
+            Revocation kept = store.keep(revocation);
+            attempt.kept = kept;
+            if (!table.waits()) { // now: whoever asked may have given up
+              long unused = table.revoked(kept, at.now());
+            }
+          });
     }
-    var revoked = new Outcome.Revoked(kept, table.revoked(kept, at.now()));
+    var revoked = new Outcome.Revoked(found, table.revoked(found, at.now()));
     log.info(
         "the lease {} on {} of \"{}\" is revoked: {}",
-        kept.correlation(),
-        kept.name(),
-        kept.holder(),
-        kept.reason());
+        found.correlation(),
+        found.name(),
+        found.holder(),
+        found.reason());
     return revoked;
   }
 

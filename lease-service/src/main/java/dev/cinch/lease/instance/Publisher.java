@@ -19,7 +19,9 @@ import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -53,6 +55,11 @@ final class Publisher implements StoreCalls {
   private final SignedClock clock;
   private final Executor thread;
   private final AtomicBoolean upkeep = new AtomicBoolean();
+
+  /** What concerns ceilings, without which others lose leases; before all else. */
+  private final Queue<Task> urgent = new ConcurrentLinkedQueue<>();
+
+  private final Queue<Task> tasks = new ConcurrentLinkedQueue<>();
 
   /** When the thread began what it does, monotonic nanoseconds; empty while it does nothing. */
   private volatile OptionalLong busySince = OptionalLong.empty();
@@ -160,11 +167,13 @@ final class Publisher implements StoreCalls {
 
   /**
    * Meets what an operation needs. The result fails with a {@link LeaseRefusedException} if the
-   * store does not do that, or hangs: then nobody queues behind what it does.
+   * store does not do that, or is behind: then nobody queues for long. Nothing is begun for whoever
+   * has given up.
    */
   CompletableFuture<Boolean> meet(StoreNeededException needed) {
     var met = new CompletableFuture<Boolean>();
-    boolean begun = !hangs() && run(() -> meet(needed, met));
+    boolean begun =
+        !isBehind(needed) && run(new Task(needed.isUrgent(), now(), met, () -> meet(needed, met)));
     if (!begun) {
       boolean unused = met.completeExceptionally(notAnswered());
     }
@@ -188,27 +197,57 @@ final class Publisher implements StoreCalls {
         "the lease service waits for the store, which does not answer", InstanceGuard.RETRY_AFTER);
   }
 
-  /** Whether what it does goes on for longer than anybody waits for it. */
-  private boolean hangs() {
-    OptionalLong began = busySince;
-    return began.isPresent() && clock.read().monotonic() - began.getAsLong() >= HANGS_AFTER;
+  private long now() {
+    return clock.read().monotonic();
   }
 
+  /**
+   * Whether the store hangs; or, for what concerns single leases, has so much to do that whoever
+   * came first waits for too long. Ceilings come before all that.
+   */
+  private boolean isBehind(StoreNeededException needed) {
+    OptionalLong began = busySince;
+    if (began.isPresent() && now() - began.getAsLong() >= HANGS_AFTER) {
+      return true;
+    }
+    Task first = needed.isUrgent() ? null : tasks.peek();
+    return first != null && now() - first.since() >= HANGS_AFTER;
+  }
+
+  /**
+   * What the store's thread is to do.
+   *
+   * @param since when it was asked for, monotonic nanoseconds
+   * @param done completed once nobody wants it any more
+   */
+  private record Task(boolean urgent, long since, CompletableFuture<?> done, Runnable what) {}
+
   /** Has the store's thread do something; false if it takes nothing more. */
-  private boolean run(Runnable task) {
+  private boolean run(Task task) {
+    Queue<Task> queue = task.urgent() ? urgent : tasks;
+    queue.add(task);
     try {
-      thread.execute(
-          () -> {
-            busySince = OptionalLong.of(clock.read().monotonic());
-            try {
-              task.run();
-            } finally {
-              busySince = OptionalLong.empty();
-            }
-          });
+      thread.execute(this::runNext);
       return true;
     } catch (RejectedExecutionException e) {
+      boolean unused = queue.remove(task);
       return false;
+    }
+  }
+
+  private void runNext() {
+    Task task = urgent.poll();
+    if (task == null) {
+      task = tasks.poll();
+    }
+    if (task == null || task.done().isDone()) {
+      return;
+    }
+    busySince = OptionalLong.of(now());
+    try {
+      task.what().run();
+    } finally {
+      busySince = OptionalLong.empty();
     }
   }
 
@@ -224,13 +263,12 @@ final class Publisher implements StoreCalls {
     guard.noteAlive(at);
     boolean due = guard.isDue(at) || isLookDue(at) || isCompareDue(at);
     if (due && upkeep.compareAndSet(false, true)) {
-      boolean begun =
-          run(
-              () -> {
-                upkeep.set(false); // what becomes due from now on asks again
-                keepUp(store);
-              });
-      if (!begun) {
+      Runnable keepsUp =
+          () -> {
+            upkeep.set(false); // what becomes due from now on asks again
+            keepUp(store);
+          };
+      if (!run(new Task(true, at.monotonic(), new CompletableFuture<>(), keepsUp))) {
         upkeep.set(false);
       }
     }
@@ -428,15 +466,15 @@ final class Publisher implements StoreCalls {
    */
   CompletableFuture<Boolean> leave(Supplier<Optional<byte[]>> words) {
     var left = new CompletableFuture<Boolean>();
-    boolean begun =
-        run(
-            () -> {
-              try {
-                boolean unused = left.complete(leaveNow(words));
-              } catch (IOException | RuntimeException | Error e) {
-                boolean unused = left.completeExceptionally(e);
-              }
-            });
+    Runnable leaves =
+        () -> {
+          try {
+            boolean unused = left.complete(leaveNow(words));
+          } catch (IOException | RuntimeException | Error e) {
+            boolean unused = left.completeExceptionally(e);
+          }
+        };
+    boolean begun = run(new Task(false, now(), left, leaves));
     if (!begun) {
       boolean unused = left.completeExceptionally(new IOException("the store does not answer"));
     }

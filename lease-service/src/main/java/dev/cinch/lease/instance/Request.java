@@ -14,10 +14,17 @@ import org.jspecify.annotations.Nullable;
 /** Operations that are carried out one after the other. For one thread at a time. */
 @CheckReturnValue
 final class Request {
+  /** How long an operation that goes on without the store waits for it, nanoseconds. */
+  private static final long SOON = 1_000_000_000L;
+
+  /** How long a request waits for the store in all, nanoseconds. */
+  private static final long PATIENCE = 10 * SOON;
+
   private final List<Operation> wanted;
   private final Operations operations;
   private final Batch batch;
   private final CompletableFuture<List<Outcome>> done = new CompletableFuture<>();
+  private final long since;
   private int next;
 
   /** The next operation, once it was tried; null before. */
@@ -27,6 +34,13 @@ final class Request {
     this.wanted = wanted;
     this.operations = operations;
     this.batch = new Batch(wanted.size());
+    this.since = operations.monotonic();
+  }
+
+  /** How much longer it waits for the store, nanoseconds. */
+  long patience(StoreNeededException needed) {
+    long left = Math.max(0, PATIENCE - (operations.monotonic() - since));
+    return needed.isOptional() ? Math.min(left, SOON) : left;
   }
 
   /** One operation, and what was found in the store for it. */
@@ -41,6 +55,10 @@ final class Request {
 
     private int tries;
     boolean clockCompared;
+
+    /** Whether a ceiling was published for it. */
+    boolean covered;
+
     @Nullable TrustedKeys keys;
     boolean verified;
     boolean takenOver;

@@ -25,12 +25,6 @@ final class Requests {
   /** So far below 0 that no number of those that come too late brings it up. */
   private static final long ENDED = Long.MIN_VALUE / 2;
 
-  /** How long what goes on without the store waits for it, seconds. */
-  private static final long SOON_S = 1;
-
-  /** How long other requests wait that nobody's thread waits for, seconds. */
-  private static final long PATIENCE_S = 10;
-
   private final Operations operations;
   private final Publisher publisher;
   private final GrantSigner signer;
@@ -55,8 +49,7 @@ final class Requests {
       for (StoreNeededException needed = request.advance();
           needed != null;
           needed = request.advance()) {
-        CompletableFuture<Boolean> met = publisher.meet(needed);
-        await(needed.isOptional() ? met.orTimeout(SOON_S, TimeUnit.SECONDS) : met, request, needed);
+        await(met(request, needed), request, needed);
       }
       return signed(List.of(request)).get(0);
     } catch (UnansweredException e) {
@@ -115,16 +108,20 @@ final class Requests {
         needed != null;
         needed = request.advance()) {
       StoreNeededException waitsFor = needed;
-      CompletableFuture<Boolean> met = publisher.meet(needed);
+      CompletableFuture<Boolean> met = met(request, needed);
       if (!met.isDone()) {
-        var unused =
-            met.orTimeout(needed.isOptional() ? SOON_S : PATIENCE_S, TimeUnit.SECONDS)
-                .whenComplete((done, e) -> goOn(request, waitsFor, e));
+        var unused = met.whenComplete((done, e) -> goOn(request, waitsFor, e));
         return false;
       }
       await(met, request, needed); // at once: many in a row would each go on within another
     }
     return true;
+  }
+
+  /** Has the store do what a request needs; it fails when that takes too long. */
+  private CompletableFuture<Boolean> met(Request request, StoreNeededException needed) {
+    CompletableFuture<Boolean> met = publisher.meet(needed);
+    return met.isDone() ? met : met.orTimeout(request.patience(needed), TimeUnit.NANOSECONDS);
   }
 
   private void goOn(Request request, StoreNeededException needed, @Nullable Throwable unmet) {

@@ -24,24 +24,37 @@ interface StoreCalls {
     private static final long serialVersionUID = 1;
 
     private final transient Need need;
-    private final boolean optional;
+    private final Kind kind;
 
-    /**
-     * @param optional whether the operation goes on without, if the store does not answer soon
-     */
-    StoreNeededException(Need need, boolean optional) {
+    /** What the store's thread does first, and what an operation can do without. */
+    enum Kind {
+      /** A ceiling: others than this operation lose leases without it. */
+      CEILING,
+      /** A look at the clock, without which the operation goes on if it takes long. */
+      CLOCK,
+      /** What concerns single leases. */
+      LEASES
+    }
+
+    StoreNeededException(Kind kind, Need need) {
       // Without a stack: it is no error, and nobody looks at where it came from.
       super("the store is needed", null, false, false);
       this.need = need;
-      this.optional = optional;
+      this.kind = kind;
     }
 
     Need need() {
       return need;
     }
 
+    /** Whether the operation goes on without, if the store does not answer soon. */
     boolean isOptional() {
-      return optional;
+      return kind == Kind.CLOCK;
+    }
+
+    /** Whether it comes before what concerns single leases. */
+    boolean isUrgent() {
+      return kind != Kind.LEASES;
     }
   }
 

@@ -192,7 +192,9 @@ final class Exchange implements Invocable.Task {
     void head(Response response, boolean last) {
       response.setStatus(status);
       response.getHeaders().put(HttpHeader.CONTENT_TYPE, contentType);
-      response.getHeaders().put(HttpHeader.CONTENT_LENGTH, body.length); // to HEAD as well
+      if (status != 304) { // which has no body, and may say the length of none but that of a 200
+        response.getHeaders().put(HttpHeader.CONTENT_LENGTH, body.length); // to HEAD as well
+      }
       if (status == 503) {
         response.getHeaders().put(HttpHeader.RETRY_AFTER, "1");
       }

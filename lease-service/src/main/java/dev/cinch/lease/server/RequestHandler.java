@@ -436,16 +436,33 @@ final class RequestHandler extends Handler.Abstract.NonBlocking {
     var unused =
         begun.whenComplete(
             (outcomes, e) -> {
-              Runnable tell =
-                  outcomes == null
-                      ? () -> failed.accept(Routes.unanswered(Objects.requireNonNull(e)))
-                      : () -> done.accept(outcomes.get(0));
+              Runnable tell = () -> tell(outcomes, e, done, failed);
               if (now) {
                 tell.run();
               } else {
                 waiting.run(tell);
               }
             });
+  }
+
+  /** A failure is told, too: else nobody would ever answer. */
+  private static void tell(
+      @Nullable List<Outcome> outcomes,
+      @Nullable Throwable unknown,
+      Consumer<Outcome> done,
+      Consumer<Answer> failed) {
+    try {
+      if (outcomes == null) {
+        failed.accept(Routes.unanswered(Objects.requireNonNull(unknown)));
+      } else {
+        done.accept(outcomes.get(0));
+      }
+    } catch (RuntimeException e) {
+      failed.accept(Routes.unanswered(e));
+    } catch (Error e) {
+      uncaught(e);
+      throw e;
+    }
   }
 
   private void attemptLater(Operation acquire, Consumer<Outcome> done, Consumer<Answer> failed) {

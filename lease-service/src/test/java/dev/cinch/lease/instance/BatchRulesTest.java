@@ -19,6 +19,7 @@ import dev.cinch.lease.Outcome;
 import dev.cinch.lease.SignedWitness;
 import dev.cinch.lease.Witness;
 import dev.cinch.lease.time.ManualTime;
+import dev.cinch.lease.time.SignedClock;
 import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessVerifier;
 import java.util.ArrayDeque;
@@ -29,6 +30,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -190,7 +192,6 @@ final class BatchRulesTest {
     long ceiling = ceiling();
     while (time.wallNanos() + LEASE_MS * MS <= ceiling) {
       assertEquals(1, now(renew(grant)).size());
-      waiting.clear(); // the next one is due, and the store does not answer
       time.advanceMs(1_000);
     }
     assertEquals(ceiling, ceiling());
@@ -375,6 +376,62 @@ final class BatchRulesTest {
     asks.start();
     asks.join();
     assertNull(thread.get());
+  }
+
+  /** Rule L3: who waits for single leases holds up no ceiling, without which others lose theirs. */
+  @Test
+  void l3_ceilingsComeBeforeWhatConcernsSingleLeases() throws Exception {
+    Grant expires = rig.acquire("a");
+    time.advanceMs(LEASE_MS / 2);
+    Grant held = rig.acquire("b");
+    time.advanceMs(LEASE_MS / 2);
+    Grant renewed = rig.renew(held, LeaseReport.NOTHING);
+    assertTrue(expires.expiry() <= time.wallNanos());
+    Operation longer =
+        new Operation.Renew(
+            renewed.id(),
+            ServiceInstance.DEFAULT_LONGEST_LEASE_MS,
+            LogSet.NONE,
+            LeaseReport.NOTHING);
+    List<CompletableFuture<List<Outcome>>> begun =
+        begin(List.of(acquire(rig.request("a"))), List.of(longer));
+    waiting.remove().run();
+    assertEquals(List.of(false, true), begun.stream().map(Future::isDone).toList());
+    assertEquals(1, granted(begun.get(1).join().get(0)).size());
+    // Where the first of them waits for too long others are refused at once.
+    time.advanceNanos(Publisher.HANGS_AFTER);
+    Operation another = acquire(rig.request("a"));
+    assertEquals(Reason.NOT_YET, refused(now(another).get(0)));
+    answer();
+    assertEquals(1, granted(begun.get(0).join().get(0)).size());
+  }
+
+  /** Whoever has given up is told that it was not done: so it is not. */
+  @Test
+  void l15_nothingIsDoneForWhoeverHasGivenUp() throws Exception {
+    var clock = new SignedClock(time);
+    Publisher publisher =
+        Publisher.start(registry, true, MS, MS, clock, clock.read(), 0, waiting::add);
+    var met = new AtomicBoolean();
+    var needed =
+        new StoreCalls.StoreNeededException(
+            StoreCalls.StoreNeededException.Kind.LEASES, store -> met.set(true));
+    boolean unused = publisher.meet(needed).cancel(false);
+    answer();
+    assertFalse(met.get());
+  }
+
+  /** Rule L3: a ceiling that was published for a lease is followed by none if nothing else is. */
+  @Test
+  void l3_aLeaseThatIsGivenBackAtOnceHasOneCeiling() throws Exception {
+    registry.whileChecking = () -> time.advanceMs(1);
+    Grant grant = rig.acquire("a");
+    rig.service.release(grant.id(), LeaseReport.NOTHING);
+    for (int i = 0; i < 20; i++) {
+      time.advanceMs(1_000);
+      rig.service.maintain();
+    }
+    assertEquals(1, registry.count("publish"));
   }
 
   @Test
