@@ -5,6 +5,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -33,6 +34,12 @@ final class Crew {
   }
 
   private final Group group;
+
+  static {
+    // The one thread that Java has for all timeouts of futures: it never ends, and is none of ours.
+    CompletableFuture.delayedExecutor(1, TimeUnit.NANOSECONDS).execute(() -> {});
+  }
+
   private final List<Thread> actors = new ArrayList<>();
   private final Set<Thread> standing = new HashSet<>();
   private final Map<Thread, int[]> interrupts = new ConcurrentHashMap<>();
