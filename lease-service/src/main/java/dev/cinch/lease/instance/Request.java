@@ -69,7 +69,7 @@ final class Request {
       this.asked = asked;
     }
 
-    /** Whether it is tried once more. */
+    /** Whether it was not tried yet. */
     boolean isFirst() {
       return tries == 0;
     }

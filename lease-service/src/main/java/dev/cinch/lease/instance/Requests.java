@@ -59,7 +59,7 @@ final class Requests {
     }
   }
 
-  /** As {@link dev.cinch.lease.LeaseService#begin}. */
+  /** As {@link dev.cinch.lease.LeaseHost#begin}. */
   List<CompletableFuture<List<Outcome>>> begin(List<List<Operation>> requests) {
     var begun = new ArrayList<Request>();
     var all = new ArrayList<CompletableFuture<List<Outcome>>>(requests.size());

@@ -421,6 +421,32 @@ final class BatchRulesTest {
     assertFalse(met.get());
   }
 
+  /** What is kept when whoever asked has just given up counts here at once all the same. */
+  @Test
+  void l15_aRevocationThatIsKeptLateCountsAtOnce() throws Exception {
+    Grant expires = rig.acquire("a");
+    Grant grant = rig.acquire("b");
+    Grant held =
+        rig.service.renew(
+            grant.id(), ServiceInstance.DEFAULT_LONGEST_LEASE_MS, LogSet.NONE, LeaseReport.NOTHING);
+    time.advanceMs(LEASE_MS);
+    assertTrue(expires.expiry() <= time.wallNanos());
+    Operation revoke = new Operation.Revoke(Rig.names("b").get(0), "test", Optional.empty());
+    CompletableFuture<List<Outcome>> begun =
+        begin(List.of(acquire(rig.request("a")), revoke)).get(0);
+    time.advanceMs(10_000 - 1); // of ten seconds that the request waits in all
+    registry.whileKeeping =
+        () -> {
+          while (!begun.isDone()) {
+            Thread.onSpinWait();
+          }
+        };
+    answer();
+    assertEquals(Reason.NOT_YET, refused(begun.join().get(1)));
+    assertEquals(1, registry.store.revocations.size());
+    assertEquals(Reason.NOT_HELD, refused(now(renew(held)).get(0)));
+  }
+
   /** Rule L3: a ceiling that was published for a lease is followed by none if nothing else is. */
   @Test
   void l3_aLeaseThatIsGivenBackAtOnceHasOneCeiling() throws Exception {

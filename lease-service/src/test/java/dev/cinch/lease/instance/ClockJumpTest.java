@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import dev.cinch.lease.Ending;
 import dev.cinch.lease.Grant;
+import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
@@ -101,6 +102,20 @@ final class ClockJumpTest {
     assertEquals(time.wallNanos() + (LEASE_MS - SLEPT_MS) * MS, renewed.expiry());
     answer.countDown();
     assertEquals(a.id(), first.get().get(0).grant().id());
+  }
+
+  /** By its own clock the ceiling would do. But it may be as late as the wall clock says. */
+  @Test
+  void l3_nothingIsSignedAboveTheCeilingByAClockThatSlept() throws Exception {
+    Grant grant = rig.acquire("a");
+    long ceiling = rig.service.info().ceiling().orElseThrow();
+    assertEquals(time.wallNanos() + 2 * LEASE_MS * MS, ceiling);
+    registry.broken = true; // so that nobody says whether the machine slept
+    time.stepWallMs(LEASE_MS / 2);
+    Grant renewed = rig.renew(grant, LeaseReport.NOTHING);
+    assertEquals(ceiling - LEASE_MS * MS, renewed.expiry());
+    time.stepWallMs(LEASE_MS);
+    Rig.refused(Reason.NOT_YET, () -> rig.renew(grant, LeaseReport.NOTHING));
   }
 
   private CompletableFuture<List<Outcome>> begin(Grant grant, LeaseReport report) {

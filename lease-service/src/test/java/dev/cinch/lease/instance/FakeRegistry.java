@@ -45,6 +45,9 @@ final class FakeRegistry implements InstanceRegistry {
   /** Run by each comparison of clocks, before its answer. */
   volatile Runnable whileChecking = () -> {};
 
+  /** Run before a revocation is kept. */
+  Runnable whileKeeping = () -> {};
+
   /** Run before ends are brought about. */
   Runnable beforeEnding = () -> {};
 
@@ -84,6 +87,7 @@ final class FakeRegistry implements InstanceRegistry {
   @Override
   public Revocation revoked(Revocation revocation) throws IOException {
     calls.add("revoked");
+    whileKeeping.run();
     if (broken) {
       throw new IOException("broken");
     }
