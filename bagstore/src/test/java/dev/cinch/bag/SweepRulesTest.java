@@ -26,6 +26,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -298,5 +299,42 @@ class SweepRulesTest {
     List<String> texts = live(by);
     assertTrue(gone.get());
     assertEquals(List.of("first true"), texts);
+  }
+
+  /** A writer that is interrupted before it wrote anything takes its file back. */
+  @Test
+  void h4_anEmptyFileThatIsTakenBackEndsNoLiveRead() throws Exception {
+    Path empty = besides();
+    var slow = new FaultyFs(fs);
+    Log by = rig.open(slow);
+    slow.beforeFirst(op -> opens(op, empty), () -> fs.unlink(empty));
+    assertEquals(List.of("first false"), live(by));
+    assertThrows(NoSuchFileException.class, () -> fs.status(empty));
+  }
+
+  @Test
+  void h4_aFileThatStaysListedAndIsGoneEndsALiveRead() throws Exception {
+    Path empty = besides();
+    var slow = new FaultyFs(fs);
+    Log by = rig.open(slow);
+    slow.before(
+        op -> {
+          if (opens(op, empty)) {
+            throw new NoSuchFileException(empty.toString());
+          }
+        });
+    assertThrows(NoSuchFileException.class, () -> live(by));
+  }
+
+  /** An empty file beside that of the first message. */
+  private Path besides() throws IOException {
+    String name = data(first).get(0);
+    Path empty = log.context().layout().bucket(first).resolve("z" + name).path();
+    fs.create(empty, 0644).close();
+    return empty;
+  }
+
+  private static boolean opens(FaultyFs.Op op, Path file) {
+    return op.path().equals(file) && (op.kind() == Kind.READ || op.kind() == Kind.READ_UNCACHED);
   }
 }

@@ -43,6 +43,9 @@ import org.slf4j.LoggerFactory;
 public final class LogCursor implements Closeable {
   private static final Logger LOG = LoggerFactory.getLogger(LogCursor.class);
 
+  /** How often files that are listed may be gone, by one look; each time is another writer's. */
+  private static final int MOST_TAKEN_BACK = 16;
+
   private final LogContext log;
   private final HorizonChain chain;
   private final long from;
@@ -77,6 +80,7 @@ public final class LogCursor implements Closeable {
   /** Whether something was given that may lack others before it yet. */
   private boolean beyond;
 
+  private int takenBack;
   private long whole = Long.MIN_VALUE;
   private final Map<String, DamagedException> lost = new LinkedHashMap<>();
 
@@ -124,6 +128,7 @@ public final class LogCursor implements Closeable {
    */
   @CanIgnoreReturnValue
   public long look() throws IOException {
+    takenBack = 0;
     try {
       take(chain.view(freshness));
     } catch (DamagedException | NoSuchFileException e) {
@@ -211,11 +216,16 @@ public final class LogCursor implements Closeable {
           return;
         }
         if (wait == null || !wait.again()) {
+          if (!settled && e instanceof NoSuchFileException && takenBack++ < MOST_TAKEN_BACK) {
+            goBack(); // nothing swept it (rule R0): its writer took it back, empty
+            return;
+          }
           throw e;
         }
         now = chain.view(freshness);
       }
       files = null;
+      takenBack = 0;
       goBack();
       take(now);
     } catch (DamagedException | NoSuchFileException failure) {
