@@ -22,7 +22,9 @@ public interface LeaseHost extends LeaseService {
    * The same for callers that must not wait, and for several requests at once, whose witnesses may
    * share a signature.
    *
-   * @return for each request what {@link #carryOut(List)} would return or throw, most often at once
+   * @return for each request what {@link #carryOut(List)} would return or throw, most often at
+   *     once; for the first ones alone where those grant so much that the others had to wait long:
+   *     they are to be brought again
    * @throws UnsupportedOperationException if it {@link #waits}
    */
   default List<CompletableFuture<List<Outcome>>> begin(List<List<Operation>> requests) {

@@ -57,9 +57,9 @@ final class Batch {
     operations.add(outcome);
   }
 
-  /** Whether there is anything to sign. */
-  boolean hasUnsigned() {
-    return !unsigned.isEmpty();
+  /** How many are to be signed. */
+  int witnesses() {
+    return unsigned.size();
   }
 
   /** Its outcomes, once all was signed. */

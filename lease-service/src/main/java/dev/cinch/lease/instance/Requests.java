@@ -25,6 +25,11 @@ final class Requests {
   /** So far below 0 that no number of those that come too late brings it up. */
   private static final long ENDED = Long.MIN_VALUE / 2;
 
+  /**
+   * No request is begun behind others that have so many: who comes next waits some milliseconds.
+   */
+  private static final int SIGNED_AT_ONCE = 1_000;
+
   private final Operations operations;
   private final Publisher publisher;
   private final GrantSigner signer;
@@ -61,34 +66,39 @@ final class Requests {
 
   /** As {@link dev.cinch.lease.LeaseHost#begin}. */
   List<CompletableFuture<List<Outcome>>> begin(List<List<Operation>> requests) {
-    var begun = new ArrayList<Request>();
-    var all = new ArrayList<CompletableFuture<List<Outcome>>>(requests.size());
+    var through = new ArrayList<Request>(requests.size());
+    var begun = new ArrayList<CompletableFuture<List<Outcome>>>(requests.size());
+    int witnesses = 0;
     for (List<Operation> wanted : requests) {
+      if (witnesses >= SIGNED_AT_ONCE) {
+        break;
+      }
       var request = new Request(wanted, operations);
-      all.add(request.done());
-      if (begins()) {
-        begun.add(request);
-      } else {
+      begun.add(request.done());
+      if (!begins()) {
         boolean unused = request.done().completeExceptionally(ended());
+      } else if (goesThrough(request)) {
+        through.add(request);
+        witnesses += request.batch().witnesses();
       }
     }
-    goOn(begun);
-    return all;
+    answer(through);
+    return begun;
   }
 
-  private void goOn(List<Request> requests) {
-    var through = new ArrayList<Request>(requests.size());
-    for (Request request : requests) {
-      try {
-        if (isThrough(request)) {
-          through.add(request);
-        }
-      } catch (UnansweredException e) {
-        fail(request, unanswered(e));
-      } catch (RuntimeException | Error e) {
-        fail(request, e);
-      }
+  /** Goes on with one; whether it came through, and is to be answered. */
+  private boolean goesThrough(Request request) {
+    try {
+      return isThrough(request);
+    } catch (UnansweredException e) {
+      fail(request, unanswered(e));
+    } catch (RuntimeException | Error e) {
+      fail(request, e);
     }
+    return false;
+  }
+
+  private void answer(List<Request> through) {
     List<List<Outcome>> outcomes;
     try {
       outcomes = signed(through);
@@ -133,7 +143,9 @@ final class Requests {
       fail(request, e);
       return;
     }
-    goOn(List.of(request));
+    if (goesThrough(request)) {
+      answer(List.of(request));
+    }
   }
 
   private static void await(
@@ -152,7 +164,7 @@ final class Requests {
 
   private List<List<Outcome>> signed(List<Request> requests) {
     List<Batch> batches = requests.stream().map(Request::batch).toList();
-    if (batches.stream().anyMatch(Batch::hasUnsigned)) {
+    if (batches.stream().anyMatch(batch -> batch.witnesses() > 0)) {
       signatures.increment();
     }
     return Batch.signed(batches, signer);

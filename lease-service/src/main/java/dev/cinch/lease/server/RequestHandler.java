@@ -43,9 +43,6 @@ final class RequestHandler extends Handler.Abstract.NonBlocking {
   /** More witnesses than that a worker writes. */
   private static final int WRITTEN_AT_ONCE = 64;
 
-  /** So many requests are begun at once, and share a signature; the next ones after others. */
-  private static final int BEGUN_AT_ONCE = 16;
-
   private final Routes routes;
   private final LeaseHost service;
   private final ServerMetrics metrics;
@@ -312,16 +309,12 @@ final class RequestHandler extends Handler.Abstract.NonBlocking {
     return asked.isPresent();
   }
 
-  /** Begins what the turn has brought, or some of it: no more than the loop has time for. */
+  /** Begins what the turn has brought, or some of it: no more than others have time for. */
   private void endTurn() {
     List<InTurn> brought;
     synchronized (turn) {
-      List<InTurn> first = turn.subList(0, Math.min(turn.size(), BEGUN_AT_ONCE));
-      brought = List.copyOf(first);
-      first.clear();
-      if (!turn.isEmpty()) {
-        jetty.atTurnsEnd(this::endTurn);
-      }
+      brought = List.copyOf(turn);
+      turn.clear();
     }
     try {
       if (service.waits()) {
@@ -333,6 +326,7 @@ final class RequestHandler extends Handler.Abstract.NonBlocking {
       }
       List<CompletableFuture<List<Outcome>>> begun =
           service.begin(brought.stream().map(r -> r.asked().operations()).toList());
+      again(brought.subList(begun.size(), brought.size()));
       for (int i = 0; i < begun.size(); i++) {
         InTurn r = brought.get(i);
         var unused =
@@ -348,6 +342,16 @@ final class RequestHandler extends Handler.Abstract.NonBlocking {
     } catch (Error e) {
       uncaught(e);
       throw e;
+    }
+  }
+
+  /** What was not begun comes first in the next turn. */
+  private void again(List<InTurn> left) {
+    if (!left.isEmpty()) {
+      synchronized (turn) {
+        turn.addAll(0, left);
+      }
+      jetty.atTurnsEnd(this::endTurn);
     }
   }
 

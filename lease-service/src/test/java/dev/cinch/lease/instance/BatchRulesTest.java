@@ -460,6 +460,18 @@ final class BatchRulesTest {
     assertEquals(1, registry.count("publish"));
   }
 
+  /** What comes behind a thousand witnesses would wait for them: others get their turn before. */
+  @Test
+  void nothingIsBegunBehindAThousandWitnesses() throws Exception {
+    String[] thousand = IntStream.range(0, 1_000).mapToObj(i -> "n" + i).toArray(String[]::new);
+    Operation renewal = renew(rig.acquire(thousand));
+    Operation other = acquire(rig.request("other"));
+    var requests = List.of(List.of(other), List.of(renewal), List.of(renewal), List.of(other));
+    assertEquals(2, rig.service.begin(requests).size());
+    assertEquals(1, rig.service.begin(requests.subList(2, 4)).size());
+    assertEquals(1, rig.service.begin(requests.subList(3, 4)).size());
+  }
+
   @Test
   void ofNoOperationsThereAreNoOutcomes() throws Exception {
     assertEquals(List.of(), rig.service.carryOut(List.of()));

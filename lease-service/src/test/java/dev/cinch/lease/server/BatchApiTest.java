@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.cinch.lease.Between;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.LeaseHost;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LogSet;
 import dev.cinch.lease.Operation;
@@ -29,6 +31,8 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -229,5 +233,50 @@ final class BatchApiTest {
 
   private static String error(HttpResponse<byte[]> response) throws IOException {
     return new ObjectMapper().readTree(response.body()).get("error").textValue();
+  }
+
+  /** A service that begins one request of a turn at a time: the others come in the next turns. */
+  @Test
+  void whatATurnDidNotBeginIsAnsweredToo() throws Exception {
+    var begins = new Semaphore(0);
+    var goOn = new Semaphore(0);
+    var most = new AtomicInteger();
+    LeaseHost slow =
+        Between.of(
+            LeaseHost.class,
+            call -> {
+              if (!call.is("begin")) {
+                return call.by(RIG.service);
+              }
+              var turn = (List<?>) call.args()[0];
+              most.accumulateAndGet(turn.size(), Math::max);
+              begins.release();
+              goOn.acquireUninterruptibly();
+              call.args()[0] = turn.subList(0, Math.min(1, turn.size()));
+              return call.by(RIG.service);
+            });
+    var clients = new ArrayList<RawClient>();
+    try (LeaseServer one = LeaseServer.builder(slow, RIG.service::info).port(0).start()) {
+      for (int i = 0; i < 8; i++) {
+        var client = new RawClient(one.port());
+        clients.add(client);
+        byte[] body = LeaseDocuments.bytes(OperationCodec.write(RIG.request("turn/" + i)));
+        client.send(
+            "POST /v1/leases/acquire HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                + "Content-Type: application/json\r\nContent-Length: "
+                + body.length
+                + "\r\n\r\n");
+        client.send(body);
+        if (i == 0) {
+          begins.acquire(); // the others come while it is under way, and so in one turn
+        }
+      }
+      goOn.release(1_000);
+      for (RawClient client : clients) {
+        assertEquals(200, client.response().status());
+        client.close();
+      }
+    }
+    assertTrue(most.get() > 1);
   }
 }
