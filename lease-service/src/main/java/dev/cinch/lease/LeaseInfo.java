@@ -34,4 +34,9 @@ public record LeaseInfo(Witness witness, State state, List<LeaseReport.Metadata>
   public LeaseInfo {
     recent = List.copyOf(recent);
   }
+
+  /** The same in another state. */
+  public LeaseInfo withState(State other) {
+    return new LeaseInfo(witness, other, recent);
+  }
 }

@@ -95,6 +95,11 @@ public sealed interface Operation {
       this(id, names, holder, durationMs, logs, tentative, 0);
     }
 
+    /** The same request by another secret id. */
+    public Acquire withId(Id other) {
+      return new Acquire(other, names, holder, durationMs, logs, tentative, waitMs);
+    }
+
     /** The same request, waiting so long at most. */
     public Acquire waiting(long ms) {
       return new Acquire(id, names, holder, durationMs, logs, tentative, ms);

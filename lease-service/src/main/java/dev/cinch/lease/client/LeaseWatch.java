@@ -77,7 +77,7 @@ public final class LeaseWatch {
     for (LeaseInfo before : List.copyOf(held.values())) {
       Witness w = before.witness();
       if (!found.containsKey(w.name()) && w.expiry() <= now) { // else it may be resumed
-        tell(Kind.EXPIRED, ended(before, LeaseInfo.State.EXPIRED));
+        tell(Kind.EXPIRED, before.withState(LeaseInfo.State.EXPIRED));
       }
     }
     found.values().forEach(this::seen);
@@ -112,7 +112,7 @@ public final class LeaseWatch {
       if (w.previous().filter(before.witness().correlation()::equals).isPresent()) {
         tell(
             released ? Kind.RELEASED : Kind.EXPIRED,
-            ended(before, released ? LeaseInfo.State.RELEASED : LeaseInfo.State.EXPIRED));
+            before.withState(released ? LeaseInfo.State.RELEASED : LeaseInfo.State.EXPIRED));
       } else {
         held.remove(w.name()); // others had it in between, and how it ended is not known
       }
@@ -132,10 +132,6 @@ public final class LeaseWatch {
       case RELEASED -> Kind.RELEASED;
       case EXPIRED -> Kind.EXPIRED;
     };
-  }
-
-  private static LeaseInfo ended(LeaseInfo before, LeaseInfo.State state) {
-    return new LeaseInfo(before.witness(), state, before.recent());
   }
 
   private void tell(Kind kind, LeaseInfo lease) {

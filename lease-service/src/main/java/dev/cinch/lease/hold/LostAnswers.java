@@ -133,15 +133,7 @@ public final class LostAnswers {
     if (before == null) {
       return wanted;
     }
-    var again =
-        new Operation.Acquire(
-            before.id(),
-            wanted.names(),
-            wanted.holder(),
-            wanted.durationMs(),
-            wanted.logs(),
-            wanted.tentative(),
-            wanted.waitMs());
+    Operation.Acquire again = wanted.withId(before.id());
     return again.waiting(0).equals(before.waiting(0)) ? again : wanted;
   }
 

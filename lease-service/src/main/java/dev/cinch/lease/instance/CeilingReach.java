@@ -17,8 +17,6 @@ final class CeilingReach {
   /** The longest duration that was granted since the last ceiling, nanoseconds; 0: none. */
   private final AtomicLong granted = new AtomicLong();
 
-  private volatile long publishedAt = Long.MIN_VALUE;
-
   /**
    * @param mostAhead how far above what is granted they may lie, nanoseconds
    */
@@ -26,10 +24,9 @@ final class CeilingReach {
     this.mostAhead = mostAhead;
   }
 
-  /** A lease was granted or prolonged for so long, at that time of the service. */
-  void note(long now, long durationNanos) {
-    // One that had a ceiling published for itself has all it needs until it is prolonged.
-    if (now > publishedAt && granted.get() < durationNanos) {
+  /** A lease was granted or prolonged for so long. */
+  void note(long durationNanos) {
+    if (granted.get() < durationNanos) {
       long unused = granted.accumulateAndGet(durationNanos, Math::max);
     }
   }
@@ -50,9 +47,8 @@ final class CeilingReach {
     return longest > 0 && leftNanos < longest + ahead(longest) / 2;
   }
 
-  /** A ceiling was published at that time of the service, for leases of that length. */
-  void published(long now, long longest) {
-    publishedAt = now;
+  /** A ceiling was published for leases of that length. */
+  void published(long longest) {
     // What is granted from now on makes the next one due; and what was noted meanwhile.
     if (granted.get() <= longest) {
       granted.set(0); // one that is lost between these two publishes its ceiling by itself

@@ -179,8 +179,8 @@ final class InstanceGuard {
   }
 
   /** Takes note of what was granted or prolonged: the ceiling goes on ahead of that. */
-  void noteGranted(Reading at, long durationNanos) {
-    reach.note(at.now(), durationNanos);
+  void noteGranted(long durationNanos) {
+    reach.note(durationNanos);
   }
 
   /** Whether a ceiling should be published, so that nobody waits for it. */
@@ -223,7 +223,7 @@ final class InstanceGuard {
   /** A ceiling stands in the store, for leases of that length, and no later instance was there. */
   void published(long ceiling, Reading at, long longest) {
     published = ceiling;
-    reach.published(at.now(), longest);
+    reach.published(longest);
   }
 
   /** Another instance has taken over: nothing is signed any more. */

@@ -148,7 +148,7 @@ final class Operations {
     }
     try {
       List<Witness> witnesses = table.acquire(request, now, permit(at));
-      granted(attempt, at, request.durationMs());
+      granted(attempt, request.durationMs());
       return witnesses;
     } catch (AboveCeilingException e) {
       attempt.covered = true;
@@ -177,7 +177,7 @@ final class Operations {
       long ceiling = permit(at);
       Optional<List<Witness>> witnesses = table.resume(request, attempt.takenOver, now, ceiling);
       if (witnesses.isPresent()) {
-        granted(attempt, at, request.durationMs());
+        granted(attempt, request.durationMs());
         return witnesses.get();
       }
       // First the ceiling, after which it is known whether a later instance has them.
@@ -257,7 +257,7 @@ final class Operations {
     inTime.watermarks().checkInTime(renew.report(), now); // before anything is changed by it
     try {
       List<Witness> witnesses = table.renew(renew, now, permit(at));
-      granted(attempt, at, renew.durationMs());
+      granted(attempt, renew.durationMs());
       return witnesses;
     } catch (AboveCeilingException e) {
       attempt.covered = true;
@@ -274,7 +274,7 @@ final class Operations {
     requireClock(at);
     try {
       List<Witness> witnesses = table.upgrade(upgrade, inTime.moment(at), permit(at));
-      granted(attempt, at, upgrade.durationMs());
+      granted(attempt, upgrade.durationMs());
       return witnesses;
     } catch (AboveCeilingException e) {
       attempt.covered = true;
@@ -327,9 +327,9 @@ final class Operations {
   }
 
   /** One that had a ceiling published for itself has all it needs until it is prolonged. */
-  private void granted(Attempt attempt, Reading at, long durationMs) {
+  private void granted(Attempt attempt, long durationMs) {
     if (!attempt.covered) {
-      guard.noteGranted(at, durationMs * NANOS_PER_MS);
+      guard.noteGranted(durationMs * NANOS_PER_MS);
     }
   }
 

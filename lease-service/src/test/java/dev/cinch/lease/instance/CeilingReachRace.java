@@ -18,12 +18,12 @@ public class CeilingReachRace {
 
   @Actor
   public void shorter() {
-    reach.note(1, 10);
+    reach.note(10);
   }
 
   @Actor
   public void longer() {
-    reach.note(1, 20);
+    reach.note(20);
   }
 
   @Arbiter
