@@ -83,7 +83,7 @@ final class Taking {
                 ? LogSet.of(logs.stream().map(Log::id).toList())
                 : LogSet.ALL,
             false);
-    var asked = HeldLease.Asked.now(time);
+    var asked = HeldLease.AskedAt.now(time);
     return use(asks.acquire(request, asking), asked, durationMs, before, true);
   }
 
@@ -97,7 +97,7 @@ final class Taking {
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
     checkDuration(durationMs);
     long before = store.context().checkedNow();
-    var asked = HeldLease.Asked.now(time);
+    var asked = HeldLease.AskedAt.now(time);
     Grant joined = service.renew(grant, durationMs, LogSet.NONE, LeaseReport.NOTHING.to(instance));
     return use(joined, asked, durationMs, before, false);
   }
@@ -105,7 +105,7 @@ final class Taking {
   /**
    * @param own whether this session gives them back
    */
-  private Grant use(Grant grant, HeldLease.Asked asked, long durationMs, long before, boolean own)
+  private Grant use(Grant grant, HeldLease.AskedAt asked, long durationMs, long before, boolean own)
       throws LeaseRefusedException, LeaseUnavailableException, IOException, InterruptedException {
     var holding = new Holding(store.timestamps(), grant.witnesses(), own);
     boolean taken = false;

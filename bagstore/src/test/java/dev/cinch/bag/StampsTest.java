@@ -26,7 +26,7 @@ class StampsTest extends SessionRig {
             rig.time,
             HoldSettings.of(LEASE.toMillis()),
             grant,
-            HeldLease.Asked.now(rig.time),
+            HeldLease.AskedAt.now(rig.time),
             holding::report,
             (lease, why) -> {},
             new Random(1)));

@@ -111,7 +111,7 @@ final class Newcomers {
               SystemTime.INSTANCE,
               HoldSettings.of(LEASE_MS),
               grant,
-              HeldLease.Asked.now(SystemTime.INSTANCE),
+              HeldLease.AskedAt.now(SystemTime.INSTANCE),
               () -> LeaseReport.NOTHING,
               (lease, why) -> {},
               random)

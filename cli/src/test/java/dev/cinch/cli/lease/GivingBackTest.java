@@ -85,7 +85,7 @@ class GivingBackTest {
               Object answer = call.by(memory);
               return restarted && answer instanceof Grant renewed ? later(renewed) : answer;
             });
-    var from = HeldLease.Asked.now(time);
+    var from = HeldLease.AskedAt.now(time);
     Grant granted = service.acquire(request());
     held =
         new HeldLease(

@@ -152,7 +152,7 @@ class LeaseCountdownTest {
     var request =
         new Operation.Acquire(
             Id.random(random), List.of(new LeaseName("a")), "h", lengthMs, LogSet.ALL, false);
-    var asked = HeldLease.Asked.now(time);
+    var asked = HeldLease.AskedAt.now(time);
     Grant grant = service.acquire(request);
     return new HeldLease(
         service,

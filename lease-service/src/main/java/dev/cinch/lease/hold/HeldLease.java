@@ -49,10 +49,10 @@ public final class HeldLease {
    * @param monotonic the monotonic clock before that, nanoseconds
    * @param wall the wall clock before that, nanoseconds since the Unix epoch
    */
-  public record Asked(long monotonic, long wall) {
+  public record AskedAt(long monotonic, long wall) {
     /** Now, before it is sent. */
-    public static Asked now(TimeSource time) {
-      return new Asked(time.monotonicNanos(), time.wallNanos());
+    public static AskedAt now(TimeSource time) {
+      return new AskedAt(time.monotonicNanos(), time.wallNanos());
     }
   }
 
@@ -104,7 +104,7 @@ public final class HeldLease {
       TimeSource time,
       HoldSettings settings,
       Grant grant,
-      Asked asked,
+      AskedAt asked,
       Supplier<LeaseReport> reports,
       LeaseListener listener,
       RandomGenerator random) {
@@ -117,7 +117,7 @@ public final class HeldLease {
     this.renewAt = asked.monotonic + third();
   }
 
-  private Snapshot held(Grant grant, Asked asked) {
+  private Snapshot held(Grant grant, AskedAt asked) {
     long safe = settings.safeNanos();
     return new Snapshot(State.HELD, grant, asked.monotonic + safe, asked.wall + safe, null);
   }
@@ -148,7 +148,7 @@ public final class HeldLease {
               + " ms, to be renewed for "
               + settings.durationMs());
     }
-    var asked = Asked.now(time);
+    var asked = AskedAt.now(time);
     Grant grant = service.acquire(request);
     return new HeldLease(service, time, settings, grant, asked, reports, listener, random);
   }
@@ -344,7 +344,7 @@ public final class HeldLease {
       throw new LeaseRefusedException(
           Reason.NOT_HELD, "the leases are no longer held here" + why, 0);
     }
-    var asked = Asked.now(time);
+    var asked = AskedAt.now(time);
     try {
       Grant grant = call.send();
       renewed(grant, asked);
@@ -357,7 +357,7 @@ public final class HeldLease {
     }
   }
 
-  private synchronized void renewed(Grant grant, Asked asked) {
+  private synchronized void renewed(Grant grant, AskedAt asked) {
     Snapshot before = now;
     if (before.state() != State.HELD) {
       return; // Lost or closed while the answer was on its way: that stays so.

@@ -108,7 +108,7 @@ public final class LostAnswers {
     var random = new SecureRandom();
     long ms = lasting.toMillis();
     var request = new Operation.Acquire(Id.random(random), names, holder, ms, LogSet.ALL, false);
-    var asked = HeldLease.Asked.now(time);
+    var asked = HeldLease.AskedAt.now(time);
     var held =
         new HeldLease(
             service,

@@ -56,7 +56,7 @@ public final class HeldLeaseRace {
             time,
             SETTINGS,
             GRANT,
-            HeldLease.Asked.now(time),
+            HeldLease.AskedAt.now(time),
             () -> LeaseReport.NOTHING,
             (lost, why) -> losses.incrementAndGet(),
             new Random(1));

@@ -144,7 +144,7 @@ final class RenewalsTest {
             rig.time,
             SETTINGS,
             grant,
-            HeldLease.Asked.now(rig.time),
+            HeldLease.AskedAt.now(rig.time),
             () -> {
               throw new IllegalStateException("no report");
             },

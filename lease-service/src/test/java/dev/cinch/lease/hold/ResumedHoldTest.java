@@ -146,7 +146,7 @@ final class ResumedHoldTest {
   }
 
   private HeldLease hold(String... names) throws Exception {
-    var askedAt = HeldLease.Asked.now(rig.time);
+    var askedAt = HeldLease.AskedAt.now(rig.time);
     Grant grant = service.signed(rig.acquire(names), rig.time.wallNanos() + Rig.LEASE_MS * MS);
     return new HeldLease(
         service,

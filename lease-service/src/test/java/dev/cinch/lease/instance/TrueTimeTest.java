@@ -118,7 +118,7 @@ final class TrueTimeTest {
 
   /** With a rate that is one per cent off at most, and no margin. */
   private static HeldLease held(
-      ServiceInstance by, TimeSource time, Grant grant, HeldLease.Asked asked) {
+      ServiceInstance by, TimeSource time, Grant grant, HeldLease.AskedAt asked) {
     return new HeldLease(
         by,
         time,
@@ -131,7 +131,7 @@ final class TrueTimeTest {
   }
 
   private HeldLease acquire(ServiceInstance by, TimeSource time) throws Exception {
-    var asked = HeldLease.Asked.now(time);
+    var asked = HeldLease.AskedAt.now(time);
     return held(by, time, by.acquire(request()), asked);
   }
 
@@ -283,7 +283,7 @@ final class TrueTimeTest {
 
     Late(ServiceInstance by, TimeSource time)
         throws LeaseRefusedException, LeaseUnavailableException {
-      var asked = HeldLease.Asked.now(time);
+      var asked = HeldLease.AskedAt.now(time);
       Grant grant = by.acquire(request());
       held =
           new HeldLease(

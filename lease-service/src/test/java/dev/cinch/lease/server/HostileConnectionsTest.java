@@ -152,7 +152,7 @@ final class HostileConnectionsTest {
             ServerUnderAttack.LONGEST_LEASE_MS,
             LogSet.ALL,
             false);
-    var askedAt = HeldLease.Asked.now(SystemTime.INSTANCE);
+    var askedAt = HeldLease.AskedAt.now(SystemTime.INSTANCE);
     Grant grant = tried(() -> client.acquire(request));
     return new HeldLease(
         client,

@@ -31,7 +31,7 @@ final class HeldNames {
   private final CellSettings.CellParts parts;
   private final Timers attempts;
   private final Outbox out;
-  private final Map<Bytes, HeldName> holdings = new HashMap<>();
+  private final Map<Bytes, Holding> holdings = new HashMap<>();
 
   /** Of leases that are held; many, and hardly ever touched. */
   private final Timers ends = new Timers();
@@ -69,7 +69,7 @@ final class HeldNames {
   int due(long now) {
     int count = 0;
     for (Timer t = ends.due(now); t != null; t = ends.due(now)) {
-      HeldName holding = (HeldName) t;
+      Holding holding = (Holding) t;
       endLinger(holding, now);
       settle(holding, now);
       count++;
@@ -79,7 +79,7 @@ final class HeldNames {
 
   /** Takes an acceptor's answer to a proposer. */
   void receive(int from, Message message, long now) {
-    HeldName holding = holdings.get(message.name());
+    Holding holding = holdings.get(message.name());
     if (holding != null) {
       stepped(holding, holding.proposer.receive(from, message, now, out), now);
       if (holding.lingers && holding.proposer.isKnownByAll()) {
@@ -90,7 +90,7 @@ final class HeldNames {
 
   /** Goes on with an attempt whose time has come. */
   void wake(Pursuit pursuit, long now) {
-    HeldName holding = holdings.get(pursuit.name);
+    Holding holding = holdings.get(pursuit.name);
     if (holding == null || holding.pursuit != pursuit) {
       throw new IllegalStateException("a timer of " + pursuit.name + ", which has none");
     }
@@ -103,7 +103,7 @@ final class HeldNames {
 
   /** Ends all attempts, and gives back what they may have left at acceptors. */
   void giveUp(long now) {
-    for (HeldName holding : List.copyOf(holdings.values())) {
+    for (Holding holding : List.copyOf(holdings.values())) {
       Pursuit pursuit = holding.pursuit;
       if (pursuit != null) {
         holding.proposer.giveUp(now, out);
@@ -120,7 +120,7 @@ final class HeldNames {
 
   /** Begins an attempt, or refuses it. */
   void begin(Pursuit pursuit, long now) {
-    HeldName holding = holdings.get(pursuit.name);
+    Holding holding = holdings.get(pursuit.name);
     if (holding != null) {
       endLinger(holding, now);
       holding = holdings.get(pursuit.name);
@@ -130,9 +130,9 @@ final class HeldNames {
       pursuit.result.complete(refusal);
       return;
     }
-    HeldName next =
+    Holding next =
         holding == null
-            ? new HeldName(algorithm.proposer(cell, ballots, pursuit.name, settings.resendNanos()))
+            ? new Holding(algorithm.proposer(cell, ballots, pursuit.name, settings.resendNanos()))
             : holding;
     attempt(next, pursuit, now); // whose first answer comes later
     if (holding == null) {
@@ -142,7 +142,7 @@ final class HeldNames {
     pursuits++;
   }
 
-  private static @Nullable Outcome refusal(Pursuit pursuit, @Nullable HeldName holding, long now) {
+  private static @Nullable Outcome refusal(Pursuit pursuit, @Nullable Holding holding, long now) {
     if (holding != null && holding.pursuit != null) {
       return Outcome.Refused.BUSY;
     }
@@ -156,7 +156,7 @@ final class HeldNames {
     return holding != null && holding.proposer.holds(now) ? Outcome.Refused.HELD_HERE : null;
   }
 
-  private void attempt(HeldName holding, Pursuit pursuit, long now) {
+  private void attempt(Holding holding, Pursuit pursuit, long now) {
     Proposer proposer = holding.proposer;
     long patience = pursuit.giveUpAt - now;
     ballots.raise(parts.times().getAsLong());
@@ -169,7 +169,7 @@ final class HeldNames {
   }
 
   /** Takes up an attempt again that was outbid. */
-  private void again(HeldName holding, Pursuit pursuit, long now) {
+  private void again(Holding holding, Pursuit pursuit, long now) {
     pursuit.resting = false;
     boolean lost = pursuit.renewed != null && !holding.proposer.holds(now);
     if (lost || now >= pursuit.giveUpAt) {
@@ -179,7 +179,7 @@ final class HeldNames {
     }
   }
 
-  private void stepped(HeldName holding, Step step, long now) {
+  private void stepped(Holding holding, Step step, long now) {
     Pursuit pursuit = holding.pursuit;
     if (pursuit == null || pursuit.resting) {
       return; // a proposer without an attempt ignores everything
@@ -211,7 +211,7 @@ final class HeldNames {
         proposed == null ? new Step.Unavailable() : new Step.Indeterminate(proposed));
   }
 
-  private void found(HeldName holding, Pursuit pursuit, Step.Found found, long now) {
+  private void found(Holding holding, Pursuit pursuit, Step.Found found, long now) {
     Optional<Bytes> value;
     try {
       value = pursuit.decide.apply(found);
@@ -236,7 +236,7 @@ final class HeldNames {
   }
 
   /** The first time it was perhaps a ballot too low, and then nobody is in the way. */
-  private void outbid(HeldName holding, Pursuit pursuit, long now) {
+  private void outbid(Holding holding, Pursuit pursuit, long now) {
     pursuit.outbid++;
     pursuit.resting = true;
     if (pursuit.outbid == 1) {
@@ -247,12 +247,12 @@ final class HeldNames {
     }
   }
 
-  private void finish(HeldName holding, Pursuit pursuit, Outcome outcome, long now) {
+  private void finish(Holding holding, Pursuit pursuit, Outcome outcome, long now) {
     leave(holding, pursuit, now);
     pursuit.result.complete(outcome);
   }
 
-  private void leave(HeldName holding, Pursuit pursuit, long now) {
+  private void leave(Holding holding, Pursuit pursuit, long now) {
     attempts.cancel(pursuit);
     holding.pursuit = null;
     pursuits--;
@@ -260,7 +260,7 @@ final class HeldNames {
   }
 
   /** Waits for the end of what is held, or forgets a name for which nothing is left. */
-  private void settle(HeldName holding, long now) {
+  private void settle(Holding holding, long now) {
     if (holding.proposer.holds(now)) {
       if (holding.index < 0) { // otherwise it is due before, and comes here again
         ends.set(holding, holding.proposer.heldUntil());
@@ -273,7 +273,7 @@ final class HeldNames {
 
   /** Gives a lease back; false if it is not held. */
   boolean release(Request.Release release, long now) {
-    HeldName holding = holdings.get(release.name());
+    Holding holding = holdings.get(release.name());
     if (holding == null || !holding.isOf(release.lease(), now)) { // rule P9
       return false;
     }
@@ -292,7 +292,7 @@ final class HeldNames {
     return true;
   }
 
-  private void endLinger(HeldName holding, long now) {
+  private void endLinger(Holding holding, long now) {
     if (holding.lingers) {
       holding.lingers = false;
       holding.proposer.release(now, out);
@@ -355,7 +355,7 @@ final class HeldNames {
    * A name that this node holds, or attempts to: there is one as long as that is so. As a timer it
    * is due when the lease ends, or earlier: then it was renewed meanwhile.
    */
-  static final class HeldName extends Timer {
+  static final class Holding extends Timer {
     final Proposer proposer;
 
     /** The first ballot of the lease that is held. */
@@ -367,7 +367,7 @@ final class HeldNames {
     /** Whether it is to be given back once all acceptors have it. */
     boolean lingers;
 
-    HeldName(Proposer proposer) {
+    Holding(Proposer proposer) {
       this.proposer = proposer;
     }
 
