@@ -77,7 +77,7 @@ final class Mutant extends ClassLoader {
       Path sources = root.resolve(module).resolve("src/main/java");
       try (Stream<Path> files = Files.walk(sources)) {
         for (Path file : files.filter(Mutant::isSource).sorted().toList()) {
-          var whole = new Mutation.Edit(root.relativize(file).toString(), "", "");
+          var whole = new Mutation.Edit(root.relativize(file).toString(), "", "", "");
           String text = Files.readString(file);
           for (Mutation.Edit edit : mutation.edits()) {
             text = edit.source().equals(whole.source()) ? edit.applyTo(text) : text;
@@ -136,7 +136,7 @@ final class Mutant extends ClassLoader {
     return defineClass(name, bytes, 0, bytes.length);
   }
 
-  private static final class Source extends SimpleJavaFileObject {
+  static final class Source extends SimpleJavaFileObject {
     private final String text;
 
     Source(String className, String text) {

@@ -1,14 +1,18 @@
 package dev.cinch.sim.mutation;
 
+import dev.cinch.sim.mutation.Members.Member;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
- * One rule of the protocol, broken: a text that occurs once in a production source, and what stands
- * in its place. The production sources themselves hold no switches.
+ * One rule of the protocol, broken: a text in a member of a production class, and what stands in
+ * its place. The production sources themselves hold no switches.
  *
  * @param name one word, with hyphens
  * @param rule the rule that it breaks
@@ -24,22 +28,42 @@ record Mutation(String name, String rule, String what, List<Edit> edits) {
   private static final String REPLACE = "====";
   private static final String END = ">>>>";
 
+  private static final Pattern TOKEN = Pattern.compile("\\w+|\\S");
+
   /**
-   * A replacement in one source.
+   * A replacement in one member.
    *
    * @param source relative to the project's root
-   * @param find occurs exactly once in it
+   * @param member a method, a field, or a class for its constructors
+   * @param find occurs once in the members of this name, however it is laid out
    * @param replace what takes its place
    */
-  record Edit(String source, String find, String replace) {
+  record Edit(String source, String member, String find, String replace) {
     String applyTo(String text) {
-      int at = text.indexOf(find);
-      if (at < 0 || text.indexOf(find, at + 1) >= 0) {
+      List<Member> members = Members.of(text).stream().filter(m -> m.is(member)).toList();
+      Pattern pattern = pattern(find);
+      var found =
+          members.stream()
+              .flatMap(m -> pattern.matcher(text).region(m.from(), m.to()).results())
+              .toList();
+      if (found.size() != 1) {
         throw new IllegalStateException(
-            "%s: expected once, found %s:%n%s"
-                .formatted(source, at < 0 ? "never" : "more than once", find));
+            "%s has %d members %s, and this %d times in them, not once:%n%s"
+                .formatted(source, members.size(), member, found.size(), find));
       }
-      return text.substring(0, at) + replace + text.substring(at + find.length());
+      MatchResult at = found.get(0);
+      return text.substring(0, at.start()) + replace + text.substring(at.end());
+    }
+
+    /** Of the same words and signs, with any blanks between. */
+    private static Pattern pattern(String find) {
+      return Pattern.compile(
+          TOKEN
+              .matcher(find)
+              .results()
+              .map(MatchResult::group)
+              .map(word -> word.matches("\\w+") ? "\\b" + word + "\\b" : Pattern.quote(word))
+              .collect(Collectors.joining("\\s*")));
     }
 
     String className() {
@@ -51,7 +75,7 @@ record Mutation(String name, String rule, String what, List<Edit> edits) {
   /** Reads a list; its form is described at its top. */
   static List<Mutation> read(Path list) throws IOException {
     var all = new ArrayList<Mutation>();
-    String source = "";
+    String[] place = {};
     var lines = Files.readAllLines(list).listIterator();
     while (lines.hasNext()) {
       String line = lines.next();
@@ -59,10 +83,10 @@ record Mutation(String name, String rule, String what, List<Edit> edits) {
         String[] parts = line.substring(HEAD.length()).split(" \\| ", 3);
         all.add(new Mutation(parts[0], parts[1], parts[2], new ArrayList<>()));
       } else if (line.startsWith(FILE)) {
-        source = line.substring(FILE.length());
+        place = line.substring(FILE.length()).split("#", 2);
       } else if (line.equals(FIND)) {
         String find = upTo(REPLACE, lines);
-        all.get(all.size() - 1).edits().add(new Edit(source, find, upTo(END, lines)));
+        all.get(all.size() - 1).edits().add(new Edit(place[0], place[1], find, upTo(END, lines)));
       }
     }
     return all;
