@@ -8,7 +8,7 @@ import dev.cinch.bag.audit.Finding.Severity;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.fs.MemoryFs;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.sim.fs.Rng;
+import dev.cinch.lease.sim.Rng;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Random;

@@ -2,10 +2,10 @@ package dev.cinch.sim;
 
 import dev.cinch.lease.sim.Events;
 import dev.cinch.lease.sim.Lanes;
+import dev.cinch.lease.sim.Rng;
 import dev.cinch.sim.fs.Ambush;
 import dev.cinch.sim.fs.ClientFs;
 import dev.cinch.sim.fs.Op;
-import dev.cinch.sim.fs.Rng;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;

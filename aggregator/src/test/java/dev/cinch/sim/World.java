@@ -1,9 +1,9 @@
 package dev.cinch.sim;
 
 import dev.cinch.lease.sim.Lanes;
+import dev.cinch.lease.sim.Rng;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.Faults;
-import dev.cinch.sim.fs.Rng;
 import dev.cinch.sim.fs.ServerTree;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -58,7 +58,7 @@ enum Algorithm {
       return switch (rng.below(4)) {
         case 0 -> 1 - rho;
         case 1 -> 1 + rho;
-        default -> 1 - rho + 2 * rho * rng.real();
+        default -> 1 - rho + 2 * rho * rng.nextDouble();
       };
     }
   },

@@ -47,7 +47,7 @@ final class Server implements TimeSource {
   void disturb() {
     Plan plan = world.plan;
     double rho = plan.rateErrorPpm() / 1e6;
-    monotonic.turn(world.time, 1 - rho + 2 * rho * world.rng.real());
+    monotonic.turn(world.time, 1 - rho + 2 * rho * world.rng.nextDouble());
     off = world.anyOffset();
     if (life != null) {
       life.wake(world.time);
@@ -140,11 +140,11 @@ final class Server implements TimeSource {
               plan.settings(),
               clock,
               Server.this::wallNanos,
-              world.rng.generator(),
+              world.rng,
               this);
       StateRegister register =
           DrivenCell.register(
-              driven.node, world.rng.generator(), nanos -> task -> later(world.time + nanos, task));
+              driven.node, world.rng, nanos -> task -> later(world.time + nanos, task));
       long apartMs = plan.apart() / Plan.MS;
       try {
         service =
@@ -170,7 +170,7 @@ final class Server implements TimeSource {
 
     private void disturbRate() {
       double rho = world.plan.rateErrorPpm() / 1e6;
-      monotonic.turn(world.time, 1 - rho + 2 * rho * world.rng.real());
+      monotonic.turn(world.time, 1 - rho + 2 * rho * world.rng.nextDouble());
     }
 
     private void maintain() {

@@ -114,7 +114,7 @@ final class User {
             ? LogSet.ALL
             : LogSet.of(List.of(LOGS.get(world.rng.below(LOGS.size()))));
     return new Operation.Acquire(
-        Id.random(world.rng.generator()),
+        Id.random(world.rng),
         names,
         "user " + number,
         duration(),
@@ -207,7 +207,7 @@ final class User {
       return;
     }
     write();
-    double what = world.rng.real();
+    double what = world.rng.nextDouble();
     if (isTentative() && what < 0.4) {
       long duration = duration();
       prolong(duration, s -> s.upgrade(request.id(), duration));
