@@ -44,6 +44,15 @@ public final class Rng implements RandomGenerator {
     return nextLong(low, high + 1);
   }
 
+  /** From {@code low} to {@code high}, and half of the times one of these two. */
+  public long edge(long low, long high) {
+    return switch (below(4)) {
+      case 0 -> low;
+      case 1 -> high;
+      default -> between(low, high);
+    };
+  }
+
   /** True once in so many times. */
   public boolean oneIn(int n) {
     return below(n) == 0;
