@@ -8,10 +8,10 @@ import dev.cinch.bag.audit.Finding.Severity;
 import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.fs.MemoryFs;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.sim.fs.Rng;
+import dev.cinch.lease.sim.Rng;
+import dev.cinch.lease.sim.SimClock;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.Random;
 
 /** Makes backups on a disk of its own, and reads each as a reader reads the store. */
 final class BackupActor extends Actor {
@@ -24,7 +24,13 @@ final class BackupActor extends Actor {
     this.disk =
         new MemoryFs(
             new JudgesTime(
-                world.scheduler, new SimMachine("backup", 0, world.scheduler, 0, 0, 0, 0L)));
+                world.scheduler,
+                new SimMachine(
+                    "backup",
+                    0,
+                    world.scheduler,
+                    new SimClock(0, SimClock.EPOCH, 1),
+                    new SimClock(0, 0, 1))));
     this.left = Math.min(left, 6);
   }
 
@@ -55,7 +61,7 @@ final class BackupActor extends Actor {
   private void read(SimProcess me, Backup.Result done) throws IOException {
     var here =
         new Store.Environment(
-            disk.view(0), me.environment().machine(), me, new Random(world.plan.seed()));
+            disk.view(0), me.environment().machine(), me, new Rng(world.plan.seed()));
     if (done.problems().isEmpty()) {
       StoreVerifier.verify(
           ROOT,

@@ -1,10 +1,10 @@
 package dev.cinch.sim;
 
-import dev.cinch.sim.Outcome.Statistics;
+import dev.cinch.lease.sim.Broken;
+import dev.cinch.lease.sim.Counts;
+import dev.cinch.lease.sim.SeedCampaign;
 import java.io.PrintStream;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Runs many seeds on all cores.
@@ -14,102 +14,47 @@ import java.util.concurrent.atomic.AtomicLong;
  * seed, {@code --brief} leaves out looking for smaller worlds, {@code --among} passes over worlds
  * that lack any of these traits. Exits with 1 if a rule was broken.
  */
-public final class Campaign {
-  private static final int MOST_FAILURES = 5;
-
-  /** One world in so many has the traits that are asked for, or none has. */
-  private static final long RAREST = 1_000;
-
-  private final long from;
-  private final long count;
-  private final long deadline;
-  private final int threads;
+public final class Campaign implements SeedCampaign.Bench {
+  private final Workbench bench = new Workbench();
   private final List<String> traits;
-  private final AtomicLong next;
-  private final List<Outcome> failures = new ArrayList<>();
-  private Statistics statistics = Statistics.NONE;
+
+  private Campaign(List<String> traits) {
+    this.traits = traits;
+  }
 
   /**
-   * @param nanos after which no further seed is begun
+   * @param traits of the worlds to run, as in {@link Plan#has}; the others are passed over
    */
-  Campaign(long from, long count, long nanos, int threads) {
-    this(from, count, nanos, threads, List.of());
-  }
-
-  private Campaign(long from, long count, long nanos, int threads, List<String> traits) {
-    this.traits = traits;
-    this.from = from;
-    this.count = count;
-    this.deadline = System.nanoTime() + nanos;
-    this.threads = threads;
-    this.next = new AtomicLong(from);
-  }
-
-  /** Runs until all seeds are done, time is over, or some have failed. */
-  void run() throws InterruptedException {
-    var workers = new ArrayList<Thread>();
-    for (int i = 0; i < threads; i++) {
-      var worker = new Thread(this::work, "campaign-" + i);
-      workers.add(worker);
-      worker.start();
+  static SeedCampaign among(List<String> traits) {
+    if (!Plan.traits().containsAll(traits)) {
+      throw new IllegalArgumentException(traits + " are not all of " + Plan.traits());
     }
-    for (Thread w : workers) {
-      w.join();
+    return new SeedCampaign(() -> new Campaign(traits));
+  }
+
+  @Override
+  public boolean run(long seed, Counts counts) {
+    Plan plan = Plan.draw(seed);
+    if (!traits.stream().allMatch(plan::has)) {
+      return false;
     }
-  }
-
-  private void work() {
-    try (var bench = new Workbench()) {
-      while (System.nanoTime() - deadline < 0 && failureCount() < MOST_FAILURES) {
-        long seed = next.getAndIncrement();
-        if (seed >= from + count) {
-          return;
-        }
-        if (fits(seed, traits)) {
-          add(run(seed, bench));
-        }
-      }
-    }
-  }
-
-  private static Outcome run(long seed, Workbench bench) {
-    try {
-      return Simulation.run(Plan.draw(seed), bench);
-    } catch (RuntimeException | Error e) {
-      return new Outcome(
-          seed, List.of("the simulator failed: " + e), 0, Statistics.NONE, List.of());
-    }
-  }
-
-  private synchronized int failureCount() {
-    return failures.size();
-  }
-
-  private synchronized void add(Outcome outcome) {
-    statistics = statistics.plus(outcome.statistics());
+    Outcome outcome = Simulation.run(plan, bench);
+    counts.add(outcome.counts());
     if (!outcome.passed()) {
-      failures.add(outcome);
-      System.err.println("seed " + outcome.seed() + " failed"); // the rest may take an hour
+      throw new Broken(String.join("\n  ", outcome.violations()));
     }
+    return true;
   }
 
-  synchronized List<Outcome> failures() {
-    return List.copyOf(failures);
+  @Override
+  public void close() {
+    bench.close();
   }
 
-  synchronized Statistics statistics() {
-    return statistics;
-  }
-
-  /** What failed, and in how small a world it still fails. */
-  static void explain(Outcome failure, boolean shrink, boolean whole, PrintStream out) {
-    out.println("seed " + failure.seed() + ":");
-    failure.violations().forEach(v -> out.println("  " + v));
-    if (!shrink) {
-      return;
-    }
+  /** In how small a world it still fails. */
+  static void explain(long seed, boolean whole, PrintStream out) {
     try (var bench = new Workbench()) {
-      Plan smaller = new Shrinker(bench).shrink(Plan.draw(failure.seed()));
+      Plan smaller = new Shrinker(bench).shrink(Plan.draw(seed));
       Outcome again = Simulation.run(smaller, bench);
       out.println("  smaller: " + smaller);
       again.violations().forEach(v -> out.println("  smaller: " + v));
@@ -120,39 +65,14 @@ public final class Campaign {
   }
 
   /**
-   * For callers that loaded this class by name.
-   *
-   * @param traits of the worlds to run, as in {@link Plan#has}; the others are passed over
-   * @param most worlds to run
-   * @return how many seeds it took until a rule was seen broken; 0 if none was
+   * For callers that loaded this class by name: {@link SeedCampaign#search} among worlds that have
+   * these traits.
    */
   public static long runsUntilFailure(List<String> traits, long most) {
-    checkTraits(traits);
-    long left = most;
-    try (var bench = new Workbench()) {
-      for (long seed = 1; left > 0 && seed / RAREST <= most; seed++) {
-        if (fits(seed, traits)) {
-          left--;
-          if (!run(seed, bench).passed()) {
-            return seed;
-          }
-        }
-      }
-    }
-    return 0;
+    return among(traits).search(most);
   }
 
-  private static void checkTraits(List<String> traits) {
-    if (!Plan.traits().containsAll(traits)) {
-      throw new IllegalArgumentException(traits + " are not all of " + Plan.traits());
-    }
-  }
-
-  private static boolean fits(long seed, List<String> traits) {
-    return traits.isEmpty() || traits.stream().allMatch(Plan.draw(seed)::has);
-  }
-
-  public static void main(String[] args) throws InterruptedException {
+  public static void main(String[] args) {
     long from = args.length > 0 ? Long.parseLong(args[0]) : 1;
     long count = args.length > 1 ? Long.parseLong(args[1]) : 10_000;
     long seconds = 1_000_000;
@@ -170,17 +90,15 @@ public final class Campaign {
         default -> throw new IllegalArgumentException(args[i] + "?");
       }
     }
-    checkTraits(traits);
-    var campaign = new Campaign(from, count, seconds * 1_000_000_000L, threads, traits);
-    long began = System.nanoTime();
-    campaign.run();
-    double took = (System.nanoTime() - began) / 1e9;
-    for (Outcome failure : campaign.failures()) {
-      explain(failure, !brief, trace, System.out);
-    }
-    Statistics s = campaign.statistics();
-    System.out.printf("%.0f runs a second%n", s.runs() / took);
-    System.out.println(s);
-    System.exit(campaign.failures().isEmpty() ? 0 : 1);
+    SeedCampaign campaign = among(traits);
+    campaign.run(from, count, seconds * 1_000_000_000L, threads);
+    boolean whole = trace;
+    boolean shrink = !brief;
+    campaign.end(
+        seed -> {
+          if (shrink) {
+            explain(seed, whole, System.out);
+          }
+        });
   }
 }

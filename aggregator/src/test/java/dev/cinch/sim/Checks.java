@@ -22,11 +22,12 @@ import dev.cinch.bag.model.StoreSettings.Leases;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.store.LogContext;
 import dev.cinch.lease.LeaseName;
+import dev.cinch.lease.sim.Rng;
+import dev.cinch.lease.sim.SimClock;
 import dev.cinch.sim.History.Attempt;
 import dev.cinch.sim.History.Held;
 import dev.cinch.sim.Scan.Found;
 import dev.cinch.sim.fs.ClientFs;
-import dev.cinch.sim.fs.Rng;
 import dev.cinch.view.Aggregator;
 import dev.cinch.view.Expiry;
 import dev.cinch.view.Retention;
@@ -126,7 +127,7 @@ final class Checks {
 
   /** Advances the horizon past everything, and reads what there is. */
   private List<Found> settle(Log log, int index) throws IOException, InterruptedException {
-    long last = SimMachine.EPOCH;
+    long last = SimClock.EPOCH;
     for (Attempt a : history.attempts) {
       if (a.log == index && a.receipt != null) {
         last = Math.max(last, a.receipt.timestamp());

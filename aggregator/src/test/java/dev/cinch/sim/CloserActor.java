@@ -8,7 +8,7 @@ import dev.cinch.bag.close.IdleLog;
 import dev.cinch.bag.close.OpinionNeededException;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.model.LogName;
-import dev.cinch.sim.fs.Rng;
+import dev.cinch.lease.sim.Rng;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;

@@ -8,7 +8,7 @@ import dev.cinch.bag.NothingSettledException;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.StoreCut;
 import dev.cinch.bag.StoreCut.Part;
-import dev.cinch.sim.fs.Rng;
+import dev.cinch.lease.sim.Rng;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -11,18 +11,18 @@ import dev.cinch.lease.Shard;
 import dev.cinch.lease.ShardMap;
 import dev.cinch.lease.instance.ServiceInstance;
 import dev.cinch.lease.register.RegisterBackend;
+import dev.cinch.lease.sim.Events;
+import dev.cinch.lease.sim.Rng;
 import dev.cinch.lease.table.TableLimits;
 import dev.cinch.lease.witness.WitnessSigner;
 import dev.cinch.sim.LeaseInstance.Gone;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.Op;
-import dev.cinch.sim.fs.Rng;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.PriorityQueue;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
@@ -59,7 +59,7 @@ final class LeaseHost implements SimProcess.Body {
   private final WitnessSigner signer;
   private final boolean register;
   private final Rng random;
-  private final PriorityQueue<Task> tasks = new PriorityQueue<>();
+  private final Events tasks = new Events();
   private final @Nullable Rng rivalry;
   private @Nullable LeaseInstance service;
   private @Nullable LeaseInstance zombie;
@@ -72,7 +72,6 @@ final class LeaseHost implements SimProcess.Body {
 
   private @Nullable SimProcess daemon;
   private boolean busy;
-  private long taskNumber;
   private int instances;
   private int lastWords;
   private long restingNanos;
@@ -86,13 +85,6 @@ final class LeaseHost implements SimProcess.Body {
   /** A request to an instance. */
   interface Request<T> {
     T send(ServiceInstance service) throws LeaseRefusedException, LeaseUnavailableException;
-  }
-
-  private record Task(long at, long number, Runnable what) implements Comparable<Task> {
-    @Override
-    public int compareTo(Task o) {
-      return at != o.at ? Long.compare(at, o.at) : Long.compare(number, o.number);
-    }
   }
 
   /**
@@ -129,7 +121,7 @@ final class LeaseHost implements SimProcess.Body {
   /** Does something later, on the service's own thread. */
   void in(long nanos, Runnable what) {
     long at = world.scheduler.now() + nanos;
-    tasks.add(new Task(at, taskNumber++, what));
+    tasks.at(at, what);
     SimProcess process = daemon;
     if (process != null) {
       process.wakeAt = Math.min(process.wakeAt, at);
@@ -139,16 +131,12 @@ final class LeaseHost implements SimProcess.Body {
   @Override
   public void run(SimProcess me) {
     while (true) {
-      Task task = tasks.peek();
-      if (task == null) {
-        world.scheduler.sleepUntil(Long.MAX_VALUE);
-      } else if (task.at > world.scheduler.now()) {
-        world.scheduler.sleepUntil(task.at);
+      if (tasks.next() > world.scheduler.now()) {
+        world.scheduler.sleepUntil(tasks.next());
       } else if (busy) {
         world.scheduler.sleepUntil(world.scheduler.now() + 20_000_000);
       } else {
-        tasks.poll();
-        task.what.run();
+        tasks.take().run();
       }
       me.checkAlive();
     }

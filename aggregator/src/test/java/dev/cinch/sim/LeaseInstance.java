@@ -3,12 +3,12 @@ package dev.cinch.sim;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.Shard;
 import dev.cinch.lease.instance.ServiceInstance;
+import dev.cinch.lease.sim.Rng;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.sim.fs.Ambush;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.Gate;
 import dev.cinch.sim.fs.Op;
-import dev.cinch.sim.fs.Rng;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 

@@ -2,7 +2,7 @@ package dev.cinch.sim;
 
 import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
-import dev.cinch.sim.fs.Rng;
+import dev.cinch.lease.sim.Rng;
 import java.io.IOException;
 
 /**

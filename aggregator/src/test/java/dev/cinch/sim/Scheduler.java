@@ -2,14 +2,14 @@ package dev.cinch.sim;
 
 import dev.cinch.lease.sim.Events;
 import dev.cinch.lease.sim.Lanes;
+import dev.cinch.lease.sim.Rng;
+import dev.cinch.lease.sim.SimCrash;
 import dev.cinch.sim.fs.Ambush;
 import dev.cinch.sim.fs.ClientFs;
 import dev.cinch.sim.fs.Op;
-import dev.cinch.sim.fs.Rng;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,21 +19,18 @@ import org.jspecify.annotations.Nullable;
 final class Scheduler implements ClientFs.Later {
   private static final long HOUR_NANOS = 3_600_000_000_000L;
 
-  private final Lanes lanes;
+  private final Lanes<SimProcess> lanes;
   private final Rng rng;
   private final Trace trace = new Trace();
   private final List<SimProcess> alive = new ArrayList<>();
   private final List<SimProcess> daemons = new ArrayList<>();
   private final Events events = new Events();
   private final List<Watch> watches = new ArrayList<>();
-  private final Thread main = Thread.currentThread();
   private final boolean byPriority;
   private final int longestBurst;
   private final long stepLimit;
   private final long timeLimit;
 
-  private volatile @Nullable SimProcess current;
-  private volatile boolean over;
   private boolean quiet;
   private @Nullable String stuck;
   private int burst;
@@ -55,7 +52,7 @@ final class Scheduler implements ClientFs.Later {
    * @param timeLimit nanoseconds of simulated time after which the run is given up
    */
   Scheduler(
-      Lanes lanes,
+      Lanes<SimProcess> lanes,
       long seed,
       boolean byPriority,
       int longestBurst,
@@ -98,21 +95,13 @@ final class Scheduler implements ClientFs.Later {
     return failure;
   }
 
-  boolean isCurrent(SimProcess p) {
-    return current == p;
-  }
-
   SimProcess running() {
-    SimProcess p = current;
-    if (p == null) {
-      throw new IllegalStateException("nobody runs");
-    }
-    return p;
+    return lanes.running();
   }
 
   @Override
   public void in(long nanos, Runnable what) {
-    events.at(now() + Math.max(0, nanos), what);
+    events.in(Math.max(0, nanos), what);
   }
 
   /** Someone will be added later; the run is not over before. */
@@ -136,20 +125,12 @@ final class Scheduler implements ClientFs.Later {
     if (first == null) {
       return;
     }
-    start(first);
+    lanes.run(first);
     while (!daemons.isEmpty()) {
       SimProcess daemon = daemons.get(0);
       daemon.kill();
-      start(daemon);
+      lanes.run(daemon);
     }
-  }
-
-  private void start(SimProcess p) {
-    over = false;
-    current = p;
-    LockSupport.unpark(p.thread());
-    lanes.runUntil(() -> over);
-    current = null;
   }
 
   /** One that is ended when all others have. */
@@ -167,7 +148,7 @@ final class Scheduler implements ClientFs.Later {
 
   /** At an operation of the running process. */
   void step(long latency) {
-    if (!quiet && Thread.currentThread() != running().thread()) {
+    if (!quiet && Thread.currentThread() != running().lane().thread()) {
       throw new IllegalStateException(
           "a thread that is not simulated: " + Thread.currentThread().getName());
     }
@@ -229,7 +210,7 @@ final class Scheduler implements ClientFs.Later {
   /** The running process has done that; who stands still until somebody does may go on. */
   void passed(Op op, Path path) {
     for (Watch w : watches) {
-      if (w.who != current && w.until.is(op, path)) {
+      if (w.who != lanes.current() && w.until.is(op, path)) {
         w.who.wakeAt = Math.min(w.who.wakeAt, now());
         burst = rng.oneIn(2) ? 1 : burst;
       }
@@ -253,20 +234,10 @@ final class Scheduler implements ClientFs.Later {
   private void reschedule() {
     SimProcess me = running();
     SimProcess next = choose();
-    if (next == null || next == me) {
-      return;
+    if (next != null && next != me) {
+      switches++;
+      lanes.giveWay(me, next);
     }
-    switchTo(next);
-    while (current != me) {
-      LockSupport.park(this);
-    }
-  }
-
-  private void switchTo(SimProcess next) {
-    switches++;
-    Thread thread = next.thread();
-    current = next;
-    LockSupport.unpark(thread);
   }
 
   /** Who runs next, after as much time as it takes; null if nobody ever will. */
@@ -341,7 +312,7 @@ final class Scheduler implements ClientFs.Later {
     };
   }
 
-  /** The process is over; called on its thread, before {@link #handOver}. */
+  /** The process is over; called on its thread, before {@link #next}. */
   void ended(SimProcess p, @Nullable Throwable why) {
     if (why != null && failure == null) {
       failure = why;
@@ -350,22 +321,17 @@ final class Scheduler implements ClientFs.Later {
     daemons.remove(p);
   }
 
-  /** Gives way for good. */
-  void handOver() {
-    SimProcess next;
+  /** Who goes on when a process is over; null if the run is. */
+  @Nullable SimProcess next() {
     try {
-      next = choose();
+      SimProcess next = choose();
+      switches += next == null ? 0 : 1;
+      return next;
     } catch (Throwable e) {
       if (failure == null) {
         failure = e;
       }
-      next = null;
-    }
-    if (next == null) {
-      over = true;
-      LockSupport.unpark(main);
-    } else {
-      switchTo(next);
+      return null;
     }
   }
 

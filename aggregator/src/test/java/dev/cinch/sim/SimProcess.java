@@ -5,6 +5,8 @@ import dev.cinch.bag.write.FateUnknownException;
 import dev.cinch.bag.write.LogWriter;
 import dev.cinch.lease.hold.LeaseKeeper;
 import dev.cinch.lease.sim.Lanes;
+import dev.cinch.lease.sim.Rng;
+import dev.cinch.lease.sim.SimCrash;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.sim.fs.Ambush;
 import dev.cinch.sim.fs.ClientFs;
@@ -13,7 +15,6 @@ import dev.cinch.sim.fs.Faults;
 import dev.cinch.sim.fs.FsKind;
 import dev.cinch.sim.fs.Gate;
 import dev.cinch.sim.fs.Op;
-import dev.cinch.sim.fs.Rng;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -21,7 +22,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** One incarnation of a process, with one thread. */
-final class SimProcess implements Gate, TimeSource, Lanes.Task {
+final class SimProcess implements Gate, TimeSource, Lanes.Task<SimProcess> {
   private static final long DOZE = 5_000_000;
   private static final long LONGEST_PAUSE = 30_000_000_000L;
 
@@ -37,7 +38,7 @@ final class SimProcess implements Gate, TimeSource, Lanes.Task {
   private final int boot;
   private final String name;
   private final Body body;
-  private final Lanes.Lane lane;
+  private final Lanes.Lane<SimProcess> lane;
   private final Rng random;
   private final Rng latencies;
   private final List<Killable> files = new ArrayList<>();
@@ -102,13 +103,9 @@ final class SimProcess implements Gate, TimeSource, Lanes.Task {
     dead = true;
   }
 
-  Thread thread() {
-    return lane.thread();
-  }
-
   @Override
-  public boolean isCurrent() {
-    return scheduler.isCurrent(this);
+  public Lanes.Lane<SimProcess> lane() {
+    return lane;
   }
 
   /** How often it made an entry below a horizon: who doesn't advance or read one makes none. */
@@ -221,8 +218,8 @@ final class SimProcess implements Gate, TimeSource, Lanes.Task {
   }
 
   @Override
-  public void handOver() {
-    scheduler.handOver();
+  public @Nullable SimProcess next() {
+    return scheduler.next();
   }
 
   @Override

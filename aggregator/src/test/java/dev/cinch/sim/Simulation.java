@@ -1,9 +1,9 @@
 package dev.cinch.sim;
 
 import dev.cinch.bag.model.Receipt;
-import dev.cinch.sim.Outcome.Statistics;
-import java.io.PrintWriter;
-import java.io.StringWriter;
+import dev.cinch.lease.sim.Counts;
+import dev.cinch.lease.sim.SeedCampaign;
+import dev.cinch.sim.fs.FaultKind;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -12,8 +12,6 @@ import java.util.List;
  * event by event.
  */
 final class Simulation {
-  private static final int LINES = 16;
-
   private Simulation() {}
 
   /** Draws a world from a seed, runs and checks it. */
@@ -33,14 +31,14 @@ final class Simulation {
     if (stuck != null) {
       history.violation("the run does not end: given up after " + stuck);
     } else if (failure != null) {
-      history.violation("a process failed: " + text(failure));
+      history.violation("a process failed: " + SeedCampaign.text(failure));
     } else {
       world.calm();
       world.scheduler.quiet();
       try {
         new Checks(world).run();
       } catch (Exception | Error e) {
-        history.violation("the check failed: " + text(e));
+        history.violation("the check failed: " + SeedCampaign.text(e));
       }
     }
     List<String> trace = List.of();
@@ -56,49 +54,34 @@ final class Simulation {
         plan.seed(), history.violations, world.scheduler.trace().hash(), count(world), trace);
   }
 
-  private static String text(Throwable e) {
-    var out = new StringWriter();
-    e.printStackTrace(new PrintWriter(out));
-    return out.toString().lines().limit(LINES).collect(java.util.stream.Collectors.joining("\n"));
+  /** Operations are those of files and network; last words are those of instances. */
+  private static Counts count(World world) {
+    History history = world.history;
+    var counts = new Counts();
+    counts.add("operations", world.scheduler.steps());
+    counts.add("switches", world.scheduler.switches());
+    List.of("committed", "rejected", "refused", "untold").forEach(fate -> counts.add(fate, 0));
+    history.attempts.forEach(a -> counts.add(fate(a), 1));
+    counts.add("crashes", world.crashes);
+    counts.add("grants", history.held.size());
+    counts.add("after a fence", history.held.values().stream().filter(h -> h.fenced).count());
+    counts.add("resumed", history.held.values().stream().filter(h -> h.resumed).count());
+    counts.add("last words", world.leases.lastWords());
+    counts.add("segments expired", history.expired);
+    counts.add("logs ended", history.ended.size());
+    for (FaultKind kind : FaultKind.values()) {
+      counts.add(kind.name(), world.faults.counts()[kind.ordinal()]);
+    }
+    return counts;
   }
 
-  private static Statistics count(World world) {
-    long committed = 0;
-    long rejected = 0;
-    long refused = 0;
-    long unknown = 0;
-    for (History.Attempt a : world.history.attempts) {
-      if (!a.submitted) {
-        refused++;
-      } else if (a.receipt == null) {
-        unknown++;
-      } else if (a.receipt instanceof Receipt.Committed) {
-        committed++;
-      } else {
-        rejected++;
-      }
+  private static String fate(History.Attempt a) {
+    if (!a.submitted) {
+      return "refused";
     }
-    int[] struck = world.faults.counts();
-    var faults = new long[struck.length];
-    for (int i = 0; i < struck.length; i++) {
-      faults[i] = struck[i];
+    if (a.receipt == null) {
+      return "untold";
     }
-    long fences = world.history.held.values().stream().filter(h -> h.fenced).count();
-    return new Statistics(
-        1,
-        world.scheduler.steps(),
-        world.scheduler.switches(),
-        committed,
-        rejected,
-        refused,
-        unknown,
-        world.crashes,
-        world.history.held.size(),
-        fences,
-        world.history.held.values().stream().filter(h -> h.resumed).count(),
-        world.leases.lastWords(),
-        world.history.expired,
-        world.history.ended.size(),
-        faults);
+    return a.receipt instanceof Receipt.Committed ? "committed" : "rejected";
   }
 }

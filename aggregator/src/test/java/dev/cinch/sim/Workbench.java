@@ -5,6 +5,8 @@ import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.sim.Lanes;
+import dev.cinch.lease.sim.Rng;
+import dev.cinch.lease.sim.SimClock;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.WitnessSigner;
@@ -14,7 +16,6 @@ import dev.cinch.sim.fs.Faults;
 import dev.cinch.sim.fs.FsKind;
 import dev.cinch.sim.fs.Gate;
 import dev.cinch.sim.fs.Op;
-import dev.cinch.sim.fs.Rng;
 import dev.cinch.sim.fs.ServerTree;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -29,7 +30,7 @@ import java.util.Set;
  * new stores, a signing key.
  */
 final class Workbench implements AutoCloseable {
-  final Lanes lanes = new Lanes();
+  final Lanes<SimProcess> lanes = new Lanes<>();
   static final SigningKey KEY = SigningKey.ofSeed(new byte[32]);
 
   final WitnessSigner signer = new WitnessSigner(KEY);
@@ -61,7 +62,7 @@ final class Workbench implements AutoCloseable {
   private ServerTree make(ImageKey key) {
     try {
       long[] now = {0};
-      var server = new ServerTree(FsKind.LOCAL, 02, 1, () -> SimMachine.EPOCH + now[0], World.ROOT);
+      var server = new ServerTree(FsKind.LOCAL, 02, 1, () -> SimClock.EPOCH + now[0], World.ROOT);
       var fs =
           new ClientFs(
               server,
@@ -90,7 +91,7 @@ final class Workbench implements AutoCloseable {
   private record Still(long[] now) implements TimeSource {
     @Override
     public long wallNanos() {
-      return SimMachine.EPOCH + now[0];
+      return SimClock.EPOCH + now[0];
     }
 
     @Override

@@ -1,9 +1,10 @@
 package dev.cinch.sim;
 
 import dev.cinch.lease.sim.Lanes;
+import dev.cinch.lease.sim.Rng;
+import dev.cinch.lease.sim.SimClock;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.Faults;
-import dev.cinch.sim.fs.Rng;
 import dev.cinch.sim.fs.ServerTree;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -22,7 +23,7 @@ final class World {
   private static final int MOST_RESTARTS = 6;
 
   final Plan plan;
-  final Lanes lanes;
+  final Lanes<SimProcess> lanes;
   final Scheduler scheduler;
   final Faults faults;
   final ServerTree server;
@@ -54,7 +55,7 @@ final class World {
   }
 
   private long serverClock() {
-    return SimMachine.EPOCH + scheduler.now() + serverOffset;
+    return SimClock.EPOCH + scheduler.now() + serverOffset;
   }
 
   private int user(int machine) {
@@ -72,10 +73,8 @@ final class World {
         name,
         user,
         scheduler,
-        offset,
-        rng.between(-200, 200),
-        rng.between(-3_000, 3_000),
-        rng.nextLong(1L << 40));
+        new SimClock(0, SimClock.EPOCH + offset, 1 + rng.between(-200, 200) / 1e6),
+        SimClock.anywhere(0, rng, 1 + rng.between(-3_000, 3_000) / 1e6));
   }
 
   /** How many logs there are for actors now. */

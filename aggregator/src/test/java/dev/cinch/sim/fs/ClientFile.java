@@ -1,6 +1,7 @@
 package dev.cinch.sim.fs;
 
 import dev.cinch.bag.fs.StoreFile;
+import dev.cinch.lease.sim.Rng;
 import dev.cinch.sim.fs.ClientCache.Data;
 import dev.cinch.sim.fs.ClientCache.Piece;
 import java.io.IOException;

@@ -3,6 +3,7 @@ package dev.cinch.sim.fs;
 import dev.cinch.bag.fs.FileStatus;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.lease.sim.Rng;
 import dev.cinch.sim.fs.ClientCache.Attributes;
 import dev.cinch.sim.fs.ClientCache.FileStatusOf;
 import dev.cinch.sim.fs.ClientCache.Listing;

@@ -1,5 +1,6 @@
 package dev.cinch.sim.fs;
 
+import dev.cinch.lease.sim.Rng;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;

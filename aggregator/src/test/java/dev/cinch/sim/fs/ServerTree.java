@@ -1,5 +1,6 @@
 package dev.cinch.sim.fs;
 
+import dev.cinch.lease.sim.Rng;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryNotEmptyException;

@@ -26,26 +26,34 @@ public class Events {
     queue.add(new Event(when, scheduled++, what));
   }
 
+  /** Has something happen in so many nanoseconds. */
+  public final void in(long nanos, Runnable what) {
+    at(time + nanos, what);
+  }
+
   /** When the next happens; {@link Long#MAX_VALUE} if nothing will. */
   public final long next() {
     Event next = queue.peek();
     return next == null ? Long.MAX_VALUE : next.at();
   }
 
+  /** Takes the next, which the caller has happen. */
+  public final Runnable take() {
+    events++;
+    return queue.remove().what();
+  }
+
   /** What is due by now happens, late if it is. */
   public final void runDue() {
     while (next() <= time) {
-      events++;
-      queue.remove().what().run();
+      take().run();
     }
   }
 
   protected final void runUntil(long end) {
     for (Event next = queue.peek(); next != null && next.at() <= end; next = queue.peek()) {
-      queue.remove();
       time = next.at();
-      events++;
-      next.what().run();
+      take().run();
     }
     time = end;
   }

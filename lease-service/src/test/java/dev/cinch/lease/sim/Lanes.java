@@ -2,38 +2,47 @@ package dev.cinch.lease.sim;
 
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Threads for the processes, or requests, of one simulation after another. One simulation at a time
- * uses an instance, and in it one thread at a time runs, so that nothing here needs a lock.
+ * uses an instance, and in it one thread at a time runs: the one that made it, or one of these. So
+ * what happens is the same each time, and nothing needs a lock.
+ *
+ * @param <T> what runs on them
  */
-public final class Lanes implements AutoCloseable {
-  private final ArrayDeque<Lane> free = new ArrayDeque<>();
+public final class Lanes<T extends Lanes.Task<T>> implements AutoCloseable {
+  private final ArrayDeque<Lane<T>> free = new ArrayDeque<>();
+  private final Thread main = Thread.currentThread();
   private final @Nullable Carrier carrier = Carrier.orNull();
   private int made;
 
-  /** What a lane runs, in pieces: it parks where others go on. */
-  public interface Task {
-    /** Whether it may run now. */
-    boolean isCurrent();
+  /** Who runs; null if the main thread does. */
+  private volatile @Nullable T current;
 
+  /** What a lane runs, in pieces: it gives way where others go on. */
+  public interface Task<T extends Task<T>> {
+    /** What {@link #assign} gave it. */
+    Lane<T> lane();
+
+    /** Leaves nothing to catch. */
     void runToEnd();
 
-    /** Gives way for good; its lane is free. */
-    void handOver();
+    /** Who goes on when it has ended; null for the main thread. */
+    @Nullable T next();
   }
 
-  /** One thread, which runs a process at a time. */
-  public final class Lane implements Runnable {
+  /** One thread, which runs a task at a time. */
+  public static final class Lane<T extends Task<T>> implements Runnable {
+    private final Lanes<T> lanes;
     private final Thread thread;
-    private volatile @Nullable Task task;
+    private volatile @Nullable T task;
     private volatile boolean ending;
 
-    Lane(String name) {
-      if (carrier != null) {
-        thread = carrier.thread(name, this);
+    Lane(Lanes<T> lanes, String name) {
+      this.lanes = lanes;
+      if (lanes.carrier != null) {
+        thread = lanes.carrier.thread(name, this);
       } else {
         thread = new Thread(this, name);
         thread.setDaemon(true);
@@ -47,46 +56,77 @@ public final class Lanes implements AutoCloseable {
     @Override
     public void run() {
       while (!ending) {
-        Task process = task;
-        if (process == null || !process.isCurrent()) {
+        T mine = task;
+        if (mine == null || mine != lanes.current) {
           LockSupport.park(this);
           continue;
         }
-        process.runToEnd();
+        mine.runToEnd();
         task = null;
-        free.addFirst(this);
-        process.handOver(); // from here on somebody else may use this lane
+        lanes.free.addFirst(this);
+        lanes.switchTo(mine.next()); // from here on somebody else may use this lane
       }
     }
   }
 
-  /** A thread that will run the process as soon as it becomes the current one. */
-  public Lane assign(Task process) {
-    Lane lane = free.pollFirst();
+  /** A thread that will run the task as soon as it becomes the current one. */
+  public Lane<T> assign(T task) {
+    Lane<T> lane = free.pollFirst();
     if (lane == null) {
-      lane = new Lane("lane-" + made++);
+      lane = new Lane<>(this, "lane-" + made++);
       lane.thread().start();
     }
-    lane.task = process;
+    lane.task = task;
     return lane;
   }
 
-  /**
-   * Lets the lanes run; returns when it is over, of which the caller's thread is told by unpark.
-   */
-  public void runUntil(BooleanSupplier over) {
+  /** Who runs; null if the main thread does. */
+  public @Nullable T current() {
+    return current;
+  }
+
+  /** Who runs; fails if the main thread does. */
+  public T running() {
+    T now = current;
+    if (now == null) {
+      throw new IllegalStateException("nobody runs");
+    }
+    return now;
+  }
+
+  /** Of the main thread: has one go on, and whomever it gives way to, until they give it back. */
+  public void run(T first) {
+    switchTo(first);
     if (carrier != null) {
-      carrier.runUntil(over);
+      carrier.runUntil(() -> current == null);
       return;
     }
-    while (!over.getAsBoolean()) {
+    while (current != null) {
       LockSupport.park(this);
     }
   }
 
+  /**
+   * Of a task that runs: waits until it is its turn again.
+   *
+   * @param next who goes on meanwhile; null for the main thread
+   */
+  public void giveWay(T me, @Nullable T next) {
+    switchTo(next);
+    while (current != me) {
+      LockSupport.park(this);
+    }
+  }
+
+  private void switchTo(@Nullable T next) {
+    Thread thread = next == null ? main : next.lane().thread();
+    current = next;
+    LockSupport.unpark(thread);
+  }
+
   @Override
   public void close() {
-    for (Lane lane : free) {
+    for (Lane<T> lane : free) {
       lane.ending = true;
       LockSupport.unpark(lane.thread());
     }

@@ -45,21 +45,12 @@ enum Algorithm {
 
     @Override
     SimClock clock(Plan plan, Rng rng, long time) {
-      return new SimClock(time, rng.below(1_000_000) * Plan.MS, rate(plan, rng));
+      return SimClock.anywhere(time, rng, SimClock.rate(rng, plan.rateErrorPpm()));
     }
 
     @Override
     void disturb(Plan plan, Rng rng, SimClock clock, long time) {
-      clock.turn(time, rate(plan, rng));
-    }
-
-    private double rate(Plan plan, Rng rng) {
-      double rho = plan.rateErrorPpm() / 1e6;
-      return switch (rng.below(4)) {
-        case 0 -> 1 - rho;
-        case 1 -> 1 + rho;
-        default -> 1 - rho + 2 * rho * rng.real();
-      };
+      clock.turn(time, SimClock.rate(rng, plan.rateErrorPpm()));
     }
   },
 
@@ -107,12 +98,8 @@ enum Algorithm {
 
     /** Half of epsilon before the common time to half of it after, and often just there. */
     private long anywhere(Plan plan, Rng rng, long time) {
-      long common = 100 * plan.longest() + time;
-      return switch (rng.below(4)) {
-        case 0 -> common - plan.epsilon() / 2;
-        case 1 -> common + plan.epsilon() / 2;
-        default -> common - plan.epsilon() / 2 + rng.between(0, plan.epsilon());
-      };
+      long half = plan.epsilon() / 2;
+      return 100 * plan.longest() + time + rng.edge(-half, half);
     }
   };
 

@@ -1,9 +1,11 @@
 package dev.cinch.lease.cell.sim;
 
-import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Share;
+import dev.cinch.lease.sim.SeedCampaign;
+import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -27,10 +29,21 @@ final class CellSimulationTest {
     run(Algorithm.FLEASE);
   }
 
+  @Test
+  void oneSeedIsOneRun() {
+    assertEquals(happened(), happened());
+  }
+
+  private static String happened() {
+    SeedCampaign campaign = CellCampaign.of(Algorithm.FLEASE);
+    campaign.run(1, 5);
+    return campaign.counts().toString();
+  }
+
   private static void run(Algorithm algorithm) {
-    var campaign = new CellCampaign();
-    campaign.run(algorithm.name(), FROM, WORLDS);
-    assertNull(campaign.failure);
-    assertTrue(campaign.granted >= WORLDS, campaign.granted + " leases granted");
+    SeedCampaign campaign = CellCampaign.of(algorithm);
+    campaign.run(FROM, WORLDS);
+    assertEquals(Map.of(), campaign.failures());
+    assertTrue(campaign.counts().of("leases") >= WORLDS, campaign.counts().toString());
   }
 }

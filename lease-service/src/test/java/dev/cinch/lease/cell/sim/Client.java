@@ -38,11 +38,11 @@ final class Client {
 
   /** Does something with the lease, in a while. */
   private void later(long nanos) {
-    world.at(world.time + nanos, () -> act(this::decide));
+    world.in(nanos, () -> act(this::decide));
   }
 
   private void act(Node.Handler handler) {
-    if (node.up && node.boot == life) {
+    if (node.isUp() && node.boot == life) {
       node.handle(handler);
     }
   }
@@ -116,7 +116,7 @@ final class Client {
       throw new Broken("P7: " + step + " moved the end of " + proposer.ballot());
     }
     if (step != Step.Pending.PENDING) {
-      world.trace(node.id, step.toString());
+      world.trace("%d  %s", node.id, step);
     }
     if (step instanceof Step.Found found) {
       found(found, now, sent);
@@ -140,8 +140,8 @@ final class Client {
     Bytes value = world.judge.found(node, name, found);
     if (world.rng.chance(world.plan.dither())) {
       Proposer asked = proposer;
-      world.at(
-          world.time + world.rng.between(0, world.plan.longest() / 2),
+      world.in(
+          world.rng.between(0, world.plan.longest() / 2),
           () ->
               act(
                   (later, out) -> {

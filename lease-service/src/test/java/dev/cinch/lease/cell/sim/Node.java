@@ -8,6 +8,7 @@ import dev.cinch.lease.cell.Message;
 import dev.cinch.lease.cell.Message.Memory;
 import dev.cinch.lease.cell.Proposer;
 import dev.cinch.lease.sim.Broken;
+import dev.cinch.lease.sim.CellWorld;
 import dev.cinch.lease.sim.SimClock;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -16,14 +17,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** A node of a world: an acceptor, unless it only proposes, and a proposer for each name. */
-final class Node {
+final class Node implements CellWorld.Machine {
   final World world;
   final int id;
 
   /** How often it has started; kept when it crashes. */
   int boot;
 
-  boolean up;
+  private boolean up;
   SimClock clock;
 
   /**
@@ -38,16 +39,26 @@ final class Node {
   private Ballots ballots = new Ballots(0, 0);
   final Map<Bytes, Client> clients = new HashMap<>();
 
-  Node(World world, int id, SimClock clock) {
+  Node(World world, int id) {
     this.world = world;
     this.id = id;
-    this.clock = clock;
+    this.clock = newClock();
   }
 
-  void start(SimClock newClock) {
-    clock = newClock;
+  private SimClock newClock() {
+    return world.algorithm.clock(world.plan, world.rng, world.time);
+  }
+
+  @Override
+  public boolean isUp() {
+    return up;
+  }
+
+  @Override
+  public void start() {
+    clock = newClock();
     boot++;
-    world.trace(id, "starts " + boot);
+    world.trace("%d  starts %d", id, boot);
     up = true;
     busyUntil = world.time;
     long now = clock.read(world.time);
@@ -66,10 +77,19 @@ final class Node {
     return world.algorithm.proposer(world.plan, world.cell, ballots, name);
   }
 
-  void crash() {
+  @Override
+  public void crash() {
     up = false;
     acceptor = null;
     clients.clear();
+    world.names.forEach(world.judge::look);
+  }
+
+  @Override
+  public void disturb() {
+    world.algorithm.disturb(world.plan, world.rng, clock, world.time);
+    world.names.forEach(world.judge::look);
+    clients.values().forEach(Client::watchEnd);
   }
 
   /** A handler of this node. */
@@ -137,7 +157,7 @@ final class Node {
   void receive(int from, Message message) {
     handle(
         (now, out) -> {
-          world.trace(id, "<- " + from + " " + message);
+          world.trace("%d  <- %d %s", id, from, message);
           if (message instanceof Message.Prepare
               || message instanceof Message.Accept
               || message instanceof Message.Release) {

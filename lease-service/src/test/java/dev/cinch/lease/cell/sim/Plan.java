@@ -1,5 +1,6 @@
 package dev.cinch.lease.cell.sim;
 
+import dev.cinch.lease.sim.CellWorld;
 import dev.cinch.lease.sim.Rng;
 
 /**
@@ -29,7 +30,8 @@ record Plan(
     double crash,
     double disturb,
     double releases,
-    double renewals) {
+    double renewals)
+    implements CellWorld.Troubles {
   static final long MS = 1_000_000;
 
   static Plan of(Rng rng) {

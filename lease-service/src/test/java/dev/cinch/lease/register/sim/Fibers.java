@@ -1,35 +1,17 @@
 package dev.cinch.lease.register.sim;
 
 import dev.cinch.lease.sim.Lanes;
-import java.util.concurrent.locks.LockSupport;
+import dev.cinch.lease.sim.SimCrash;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Bodies that wait in the middle, as requests to a server do. Each has a lane, and one thread at a
- * time runs: that of the world, or the one that it handed over to. So what happens is the same each
- * time.
- */
-final class Fibers {
-  private final Thread world = Thread.currentThread();
-  private final Lanes lanes = new Lanes();
-
-  /** Whose body runs now. */
-  private @Nullable Fiber current;
-
-  /** The server of a body is gone: it ends where it waits. */
-  static final class Gone extends Error {
-    private static final long serialVersionUID = 1;
-
-    Gone() {
-      super("gone", null, false, false);
-    }
-  }
+/** Bodies that wait in the middle, as requests to a server do. The world goes on meanwhile. */
+final class Fibers implements AutoCloseable {
+  private final Lanes<Fiber> lanes = new Lanes<>();
 
   /** One body. */
-  final class Fiber implements Lanes.Task {
+  final class Fiber implements Lanes.Task<Fiber> {
     private final Runnable body;
-    private final Lanes.Lane lane;
-    private volatile boolean runs;
+    private final Lanes.Lane<Fiber> lane;
     private @Nullable Throwable failure;
     private boolean gone;
     private boolean waits;
@@ -47,26 +29,23 @@ final class Fibers {
     /** Waits until somebody resumes it. */
     void await() {
       waits = true;
-      handOver();
-      while (!runs) {
-        LockSupport.park(this);
-      }
+      lanes.giveWay(this, null);
       waits = false;
       if (gone) {
-        throw new Gone();
+        throw new SimCrash("gone");
       }
     }
 
     @Override
-    public boolean isCurrent() {
-      return runs;
+    public Lanes.Lane<Fiber> lane() {
+      return lane;
     }
 
     @Override
     public void runToEnd() {
       try {
         body.run();
-      } catch (Gone e) {
+      } catch (SimCrash e) {
         // its server has crashed
       } catch (RuntimeException | Error e) {
         failure = e;
@@ -75,9 +54,8 @@ final class Fibers {
     }
 
     @Override
-    public void handOver() {
-      runs = false;
-      LockSupport.unpark(world);
+    public @Nullable Fiber next() {
+      return null;
     }
 
     /** Goes on where it waits. */
@@ -114,11 +92,7 @@ final class Fibers {
   }
 
   private void go(Fiber fiber) {
-    current = fiber;
-    fiber.runs = true;
-    LockSupport.unpark(fiber.lane.thread());
-    lanes.runUntil(() -> !fiber.runs);
-    current = null;
+    lanes.run(fiber);
     Throwable why = fiber.failure;
     fiber.failure = null;
     if (why instanceof RuntimeException runtime) {
@@ -131,10 +105,11 @@ final class Fibers {
 
   /** The one that runs. */
   Fiber current() {
-    Fiber now = current;
-    if (now == null) {
-      throw new IllegalStateException("no fiber runs");
-    }
-    return now;
+    return lanes.running();
+  }
+
+  @Override
+  public void close() {
+    lanes.close();
   }
 }

@@ -13,6 +13,7 @@ import dev.cinch.lease.cell.Bytes;
 import dev.cinch.lease.rules.LeaseState;
 import dev.cinch.lease.rules.Moment;
 import dev.cinch.lease.sim.Broken;
+import dev.cinch.lease.sim.SimClock;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -294,7 +295,7 @@ final class Judge {
       if (last != null
           && last.state.belongsTo(request)
           && last.state.state() != LeaseState.State.RELEASED
-          && last.state.isHeld(at(World.EPOCH + world.time + world.plan.apart()))
+          && last.state.isHeld(at(SimClock.EPOCH + world.time + world.plan.apart()))
           && last.witness.correlation().equals(w.correlation())) {
         throw new Broken("L17: released, and that is not written: " + w);
       }

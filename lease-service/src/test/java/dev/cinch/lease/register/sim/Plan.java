@@ -4,14 +4,15 @@ import dev.cinch.lease.cell.Algorithm;
 import dev.cinch.lease.cell.Flease;
 import dev.cinch.lease.cell.PaxosLease;
 import dev.cinch.lease.cell.net.CellSettings;
+import dev.cinch.lease.sim.CellWorld;
 import dev.cinch.lease.sim.Rng;
 
 /**
  * What a seed draws of a world before it begins: most worlds lack most faults. Times are
- * nanoseconds unless they say milliseconds.
+ * nanoseconds.
  *
  * @param nodes 1 to this; each has a server
- * @param longestMs the longest lease
+ * @param longest lease
  * @param apart how far two clocks are apart at most
  * @param keep how long an acceptor remembers
  * @param first whether the cell is new
@@ -22,7 +23,7 @@ record Plan(
     int nodes,
     int names,
     int users,
-    long longestMs,
+    long longest,
     long apart,
     int rateErrorPpm,
     long keep,
@@ -37,22 +38,22 @@ record Plan(
     double disturb,
     double several,
     double tentative,
-    double elsewhere) {
+    double elsewhere)
+    implements CellWorld.Troubles {
   static final long MS = 1_000_000;
 
   /** Small, so that sets of logs do not fit now and then. */
   private static final int DATAGRAM = 1_400;
 
   static Plan of(boolean flease, Rng rng) {
-    long longestMs = rng.below(2) == 0 ? 1_000 : 2_000;
-    long longest = longestMs * MS;
+    long longest = rng.ms(1_000, 2_000);
     long apart = rng.ms(2, 2, 20, 200);
     return new Plan(
         flease,
         rng.chance(0.1) ? 5 : 3,
         1 + rng.below(3),
         2 + rng.below(3),
-        longestMs,
+        longest,
         apart,
         (int) rng.pick(0, 1_000, 50_000),
         longest + 2 * apart + rng.ms(0, 200, 2_000, 20_000),
@@ -70,8 +71,11 @@ record Plan(
         rng.pick(0.1, 0.5));
   }
 
+  long longestMs() {
+    return longest / MS;
+  }
+
   Algorithm algorithm() {
-    long longest = longestMs * MS;
     return flease ? new Flease(longest, apart, keep) : new PaxosLease(longest, rateErrorPpm, keep);
   }
 

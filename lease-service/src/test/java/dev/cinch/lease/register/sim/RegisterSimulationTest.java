@@ -1,9 +1,11 @@
 package dev.cinch.lease.register.sim;
 
-import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.lease.Share;
+import dev.cinch.lease.sim.SeedCampaign;
+import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -29,10 +31,21 @@ final class RegisterSimulationTest {
     run("FLEASE");
   }
 
+  @Test
+  void oneSeedIsOneRun() {
+    assertEquals(happened(), happened());
+  }
+
+  private static String happened() {
+    SeedCampaign campaign = RegisterCampaign.of("FLEASE");
+    campaign.run(1, 5);
+    return campaign.counts().toString();
+  }
+
   private static void run(String algorithm) {
-    var campaign = new RegisterCampaign();
-    campaign.run(algorithm, FROM, WORLDS);
-    assertNull(campaign.failure);
-    assertTrue(campaign.granted >= 5L * WORLDS, campaign.granted + " leases granted");
+    SeedCampaign campaign = RegisterCampaign.of(algorithm);
+    campaign.run(FROM, WORLDS);
+    assertEquals(Map.of(), campaign.failures());
+    assertTrue(campaign.counts().of("leases") >= 5L * WORLDS, campaign.counts().toString());
   }
 }

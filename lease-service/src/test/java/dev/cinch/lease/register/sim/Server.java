@@ -11,6 +11,7 @@ import dev.cinch.lease.register.DrivenCell;
 import dev.cinch.lease.register.RegisterBackend;
 import dev.cinch.lease.register.StateRegister;
 import dev.cinch.lease.sim.Broken;
+import dev.cinch.lease.sim.CellWorld;
 import dev.cinch.lease.sim.SimClock;
 import dev.cinch.lease.table.TableLimits;
 import dev.cinch.lease.time.TimeSource;
@@ -24,7 +25,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** A machine with a node of the cell and a server of leases, which crash together. */
-final class Server implements TimeSource {
+final class Server implements CellWorld.Machine, TimeSource {
   final World world;
   final int id;
   private int boot;
@@ -43,20 +44,22 @@ final class Server implements TimeSource {
     disturb();
   }
 
-  /** Its clocks change, as they may. */
-  void disturb() {
-    Plan plan = world.plan;
-    double rho = plan.rateErrorPpm() / 1e6;
-    monotonic.turn(world.time, 1 - rho + 2 * rho * world.rng.real());
+  @Override
+  public void disturb() {
+    monotonic.turn(world.time, rate());
     off = world.anyOffset();
     if (life != null) {
       life.wake(world.time);
     }
   }
 
+  private double rate() {
+    return SimClock.rate(world.rng, world.plan.rateErrorPpm());
+  }
+
   @Override
   public long wallNanos() {
-    return World.EPOCH + world.time + off;
+    return SimClock.EPOCH + world.time + off;
   }
 
   @Override
@@ -69,14 +72,21 @@ final class Server implements TimeSource {
     throw new UnsupportedOperationException();
   }
 
-  void start() {
+  @Override
+  public boolean isUp() {
+    return life != null;
+  }
+
+  @Override
+  public void start() {
     boot++;
     busyUntil = world.time;
     world.trace("server %d starts, %d", id, boot);
     life = new Life();
   }
 
-  void crash() {
+  @Override
+  public void crash() {
     Life gone = life;
     if (gone != null) {
       world.trace("server %d crashes", id);
@@ -127,8 +137,7 @@ final class Server implements TimeSource {
     Life() {
       Plan plan = world.plan;
       Algorithm algorithm = plan.algorithm();
-      monotonic = new SimClock(world.time, world.rng.below(1_000_000) * Plan.MS, 1);
-      disturbRate();
+      monotonic = SimClock.anywhere(world.time, world.rng, rate());
       LongSupplier clock = CommonClock.of(algorithm, new NodeTime());
       driven =
           new DrivenNode(
@@ -140,11 +149,11 @@ final class Server implements TimeSource {
               plan.settings(),
               clock,
               Server.this::wallNanos,
-              world.rng.generator(),
+              world.rng,
               this);
       StateRegister register =
           DrivenCell.register(
-              driven.node, world.rng.generator(), nanos -> task -> later(world.time + nanos, task));
+              driven.node, world.rng, nanos -> task -> later(world.time + nanos, task));
       long apartMs = plan.apart() / Plan.MS;
       try {
         service =
@@ -157,7 +166,7 @@ final class Server implements TimeSource {
                 .backend(
                     RegisterBackend.on(
                         new WaitingRegister(world, this, register),
-                        World.EPOCH - plan.apart(),
+                        SimClock.EPOCH - plan.apart(),
                         plan.longestMs(),
                         apartMs))
                 .start();
@@ -168,14 +177,9 @@ final class Server implements TimeSource {
       maintain();
     }
 
-    private void disturbRate() {
-      double rho = world.plan.rateErrorPpm() / 1e6;
-      monotonic.turn(world.time, 1 - rho + 2 * rho * world.rng.real());
-    }
-
     private void maintain() {
-      world.at(
-          world.time + 500 * Plan.MS,
+      world.in(
+          500 * Plan.MS,
           () -> {
             if (life == this) {
               service.maintain();
@@ -196,7 +200,7 @@ final class Server implements TimeSource {
 
       @Override
       public long wallNanos() {
-        return World.EPOCH + time() + off;
+        return SimClock.EPOCH + time() + off;
       }
 
       @Override

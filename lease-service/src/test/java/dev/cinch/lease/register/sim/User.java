@@ -73,11 +73,11 @@ final class User {
   }
 
   private long longest() {
-    return world.plan.longestMs() * Plan.MS;
+    return world.plan.longest();
   }
 
   private long clock() {
-    return World.EPOCH + world.time + off;
+    return SimClock.EPOCH + world.time + off;
   }
 
   /** Asks for nothing new any more. */
@@ -89,15 +89,17 @@ final class User {
     in(world.rng.between(0, longest() / 2), this::ask);
   }
 
-  private void in(long nanos, Runnable what) {
+  /** Waits for nothing else meanwhile. */
+  private long in(long nanos, Runnable what) {
     long n = ++waitsFor;
-    world.at(
-        world.time + nanos,
-        () -> {
-          if (waitsFor == n) {
-            what.run();
-          }
-        });
+    world.in(nanos, () -> ifWaiting(n, what));
+    return n;
+  }
+
+  private void ifWaiting(long n, Runnable what) {
+    if (waitsFor == n) {
+      what.run();
+    }
   }
 
   private Operation.Acquire next() {
@@ -114,7 +116,7 @@ final class User {
             ? LogSet.ALL
             : LogSet.of(List.of(LOGS.get(world.rng.below(LOGS.size()))));
     return new Operation.Acquire(
-        Id.random(world.rng.generator()),
+        Id.random(world.rng),
         names,
         "user " + number,
         duration(),
@@ -207,7 +209,7 @@ final class User {
       return;
     }
     write();
-    double what = world.rng.real();
+    double what = world.rng.nextDouble();
     if (isTentative() && what < 0.4) {
       long duration = duration();
       prolong(duration, s -> s.upgrade(request.id(), duration));
@@ -358,30 +360,24 @@ final class User {
       server = world.rng.below(world.servers.size());
     }
     Server to = world.servers.get(server);
-    long n = ++waitsFor;
+    long patience = world.rng.chance(0.1) ? world.rng.between(Plan.MS, longest()) : 4_000 * Plan.MS;
+    long n = in(patience, lost);
     Consumer<Answer> answer =
         a -> {
-          if (waitsFor != n) {
-            return;
-          }
           LeaseRefusedException e = a.refused();
-          if (e == null) {
-            granted.accept(a.grant());
-          } else {
-            refused.accept(e);
-          }
+          ifWaiting(
+              n,
+              () -> {
+                if (e == null) {
+                  granted.accept(a.grant());
+                } else {
+                  refused.accept(e);
+                }
+              });
         };
     Operation.Acquire wanted = request;
     boolean acquires = held.isEmpty();
     world.carry(() -> to.carryOut(() -> carryOut(to, call, wanted, acquires, answer)));
-    long patience = world.rng.chance(0.1) ? world.rng.between(Plan.MS, longest()) : 4_000 * Plan.MS;
-    world.at(
-        world.time + patience,
-        () -> {
-          if (waitsFor == n) {
-            lost.run();
-          }
-        });
   }
 
   /** On the server. */
