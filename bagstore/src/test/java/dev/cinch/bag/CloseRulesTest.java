@@ -27,6 +27,9 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -121,6 +124,60 @@ class CloseRulesTest {
         .reader()
         .live(Long.MIN_VALUE, Long.MAX_VALUE, m -> live.add(m.timestamp()), (m, f, why) -> {});
     assertEquals(1, live.size());
+  }
+
+  /**
+   * Steps 1 to 4: wherever a closer stands, an append that ends then is in the lock or rejected.
+   */
+  @Test
+  void closing_anAppendThatEndsBetweenTwoStepsIsNotLost() throws Exception {
+    int k = 0;
+    while (endsBefore(k)) {
+      k++;
+    }
+    assertTrue(k > 20, k + " operations");
+  }
+
+  /** An append ends before that operation of a closer; false if there were not so many. */
+  private static boolean endsBefore(int k) throws Exception {
+    Rig rig = Rig.memory(k);
+    var ledger = new Ledger();
+    var writing = new FaultyFs(rig.disk.view(Rig.ALICE));
+    LogWriter writer = rig.open(writing).writer(Durability.SYNC);
+    ledger.append(writer, "early");
+    var closing = new FaultyFs(rig.disk.view(Rig.BOB));
+    Log closer = rig.open(closing);
+    var reached = new CompletableFuture<Boolean>();
+    var goesOn = new CompletableFuture<Boolean>();
+    var left = new AtomicInteger(k);
+    closing.before(
+        op -> {
+          if (left.getAndDecrement() == 0) {
+            reached.complete(true);
+            goesOn.join();
+          }
+        });
+    var closes =
+        new FutureTask<Boolean>(
+            () -> {
+              try {
+                rig.settle(closer);
+              } finally {
+                reached.complete(false);
+              }
+              return true;
+            });
+    writing.beforeFirst(
+        op -> op.is(Kind.WRITE, ".log"),
+        () -> {
+          new Thread(closes, "closer").start();
+          boolean unused = reached.join();
+        });
+    ledger.append(writer, "late");
+    goesOn.complete(true);
+    boolean unused = closes.get();
+    ledger.check(Ledger.settled(closer));
+    return reached.join();
   }
 
   @ParameterizedTest
