@@ -349,13 +349,10 @@ final class LeaseHost implements SimProcess.Body {
             machine,
             "ending",
             me -> {
-              i.begin();
               try {
                 endWell(i, ENDING_NANOS);
               } catch (Gone e) {
                 me.note("killed before it had ended");
-              } finally {
-                i.end();
               }
               startAnother(rng.oneIn(3) ? 0 : rng.spread(1_000_000, 3_000_000_000L));
             });
@@ -557,7 +554,6 @@ final class LeaseHost implements SimProcess.Body {
   /** As {@link #send} where there are several, which carry out requests at once. */
   <T> T sendTo(LeaseInstance s, Request<T> request)
       throws LeaseRefusedException, LeaseUnavailableException {
-    s.begin();
     try {
       if (s.isGone()) {
         throw new Gone();
@@ -570,8 +566,6 @@ final class LeaseHost implements SimProcess.Body {
         startAnother(RETRY_NANOS);
       }
       throw new LeaseUnavailableException("the service went away", null);
-    } finally {
-      s.end();
     }
   }
 

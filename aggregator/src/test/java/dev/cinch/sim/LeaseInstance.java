@@ -28,7 +28,6 @@ final class LeaseInstance implements Gate, TimeSource {
   private Shard shard = Shard.WHOLE;
   private @Nullable ServiceInstance service;
   private boolean gone;
-  private int underWay;
 
   /** The instance is gone, in the middle of whatever it did. */
   static final class Gone extends Error {
@@ -100,21 +99,6 @@ final class LeaseInstance implements Gate, TimeSource {
   void setClock() {
     offset = 0;
     driftPpm = 0;
-  }
-
-  /**
-   * Begins a request. Where another one stands still in the registry, this one does not wait for
-   * its turn there, as it would for a second of real time.
-   */
-  void begin() {
-    if (underWay++ > 0) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  void end() {
-    underWay--;
-    boolean unused = Thread.interrupted();
   }
 
   private void checkAlive() {
