@@ -33,6 +33,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -312,18 +313,22 @@ class SweepRulesTest {
     assertThrows(NoSuchFileException.class, () -> fs.status(empty));
   }
 
+  /** It is looked for some times, and no more. */
   @Test
   void h4_aFileThatStaysListedAndIsGoneEndsALiveRead() throws Exception {
     Path empty = besides();
     var slow = new FaultyFs(fs);
     Log by = rig.open(slow);
+    var opened = new AtomicInteger();
     slow.before(
         op -> {
           if (opens(op, empty)) {
+            assertTrue(opened.incrementAndGet() < 100, "it goes on for ever");
             throw new NoSuchFileException(empty.toString());
           }
         });
     assertThrows(NoSuchFileException.class, () -> live(by));
+    assertTrue(opened.get() > 1);
   }
 
   /** An empty file beside that of the first message. */

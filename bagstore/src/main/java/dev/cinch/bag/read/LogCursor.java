@@ -80,7 +80,9 @@ public final class LogCursor implements Closeable {
   /** Whether something was given that may lack others before it yet. */
   private boolean beyond;
 
+  /** How often a listed file was gone, since the last look or the last view. */
   private int takenBack;
+
   private long whole = Long.MIN_VALUE;
   private final Map<String, DamagedException> lost = new LinkedHashMap<>();
 
