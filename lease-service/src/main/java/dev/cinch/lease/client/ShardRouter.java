@@ -17,14 +17,16 @@ import dev.cinch.lease.wire.Health;
 import dev.cinch.lease.wire.LeaseDetail;
 import java.net.URI;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The lease servers of one store, of which one address is known (rule L16): asks each for the names
@@ -39,9 +41,6 @@ import java.util.function.Function;
 public final class ShardRouter implements LeaseService {
   /** How long to wait for the server of a shard that has not started, milliseconds. */
   private static final long RETRY_MS = 200;
-
-  /** How often a call follows servers that have moved. */
-  private static final int ATTEMPTS = 3;
 
   private final KnownServers servers;
 
@@ -142,63 +141,67 @@ public final class ShardRouter implements LeaseService {
     return List.of(outcomes);
   }
 
-  /** Asks the server that has the name, or the grant; again where that has moved. */
-  private Outcome alone(Operation operation) throws LeaseUnavailableException {
-    for (int attempt = 1; ; attempt++) {
-      ShardServers by = servers.now();
-      List<HttpLeaseClient> asked = asked(operation, by);
-      Outcome outcome;
-      try {
-        outcome = asked.isEmpty() ? notStarted(operation, by) : first(asked, operation);
-      } catch (LeaseUnavailableException e) {
-        boolean unused = servers.learn(by); // for the next call: this one may have been carried out
-        if (operation instanceof Operation.Renew && servers.isReplaced(instance(operation))) {
-          return replaced(instance(operation).getAsLong());
-        }
-        throw e;
-      }
-      if (!asked.isEmpty() && !isElsewhere(outcome)) {
-        if (operation instanceof Operation.Renew && outcome instanceof Outcome.Granted) {
-          servers.learnOthers(); // a holder may outlive the only server whose address was given
-        }
-        return outcome;
-      }
-      if (attempt == ATTEMPTS || !servers.learn(by)) {
-        return name(operation).isPresent() ? outcome : nowhere(instance(operation), outcome);
-      }
-    }
-  }
-
   /**
-   * The server that has the name, or the instance that is named; where none is, each, whether it
-   * knows the grant. Empty if the name's server has not started.
+   * Asks one server after the other, each once: first the one that has the name, or the grant, and
+   * then where that has moved. Of a grant that is nobody's each may know.
    */
-  private List<HttpLeaseClient> asked(Operation operation, ShardServers by) {
-    return target(operation, by)
-        .map(List::of)
-        .orElseGet(() -> name(operation).isPresent() ? List.of() : servers.all(by));
-  }
-
-  /** The answer of the first one that does not say that it is elsewhere. */
-  private static Outcome first(List<HttpLeaseClient> asked, Operation operation)
-      throws LeaseUnavailableException {
+  private Outcome alone(Operation operation) throws LeaseUnavailableException {
+    var asked = new HashSet<HttpLeaseClient>();
     Outcome elsewhere = null;
-    LeaseUnavailableException silent = null;
-    for (HttpLeaseClient client : asked) {
-      try {
-        Outcome outcome = client.carryOut(operation);
-        if (!isElsewhere(outcome)) {
-          return outcome;
+    LeaseUnavailableException silent = null; // it may be the one
+    while (true) {
+      ShardServers by = servers.now();
+      Optional<HttpLeaseClient> known = target(operation, by);
+      Optional<HttpLeaseClient> next = next(operation, known, by, asked);
+      if (next.isPresent()) {
+        asked.add(next.get());
+        try {
+          Outcome outcome = next.get().carryOut(operation);
+          if (!isElsewhere(outcome)) {
+            return answered(operation, outcome);
+          }
+          elsewhere = outcome;
+        } catch (LeaseUnavailableException e) {
+          silent = silent == null ? e : silent;
+          if (known.isPresent()) { // this one may have been carried out; the next call knows more
+            boolean unused = servers.learn(by);
+            return unanswered(operation, silent);
+          }
         }
-        elsewhere = outcome;
-      } catch (LeaseUnavailableException e) {
-        silent = silent == null ? e : silent; // it may be the one
+      } else if (silent != null) {
+        boolean unused = servers.learn(by);
+        return unanswered(operation, silent);
+      } else if (!servers.learn(by)) {
+        return nowhere(operation, elsewhere, by);
       }
     }
-    if (silent != null) {
-      throw silent;
+  }
+
+  /** Whom to ask next; empty if all that are known were asked. */
+  private Optional<HttpLeaseClient> next(
+      Operation operation,
+      Optional<HttpLeaseClient> known,
+      ShardServers by,
+      Set<HttpLeaseClient> asked) {
+    boolean anybody = known.isEmpty() && name(operation).isEmpty();
+    return (anybody ? servers.all(by).stream() : known.stream())
+        .filter(client -> !asked.contains(client))
+        .findFirst();
+  }
+
+  private Outcome answered(Operation operation, Outcome outcome) {
+    if (operation instanceof Operation.Renew && outcome instanceof Outcome.Granted) {
+      servers.learnOthers(); // a holder may outlive the only server whose address was given
     }
-    return Objects.requireNonNull(elsewhere);
+    return outcome;
+  }
+
+  private Outcome unanswered(Operation operation, LeaseUnavailableException silent)
+      throws LeaseUnavailableException {
+    if (operation instanceof Operation.Renew && servers.isReplaced(instance(operation))) {
+      return replaced(instance(operation).getAsLong());
+    }
+    throw silent;
   }
 
   private static Outcome notStarted(Operation operation, ShardServers by) {
@@ -218,9 +221,17 @@ public final class ShardRouter implements LeaseService {
             0));
   }
 
-  /** What to say where no server knows a grant. */
-  private Outcome nowhere(OptionalLong instance, Outcome last) {
-    if (isRefused(last, Reason.SUPERSEDED) && !servers.isReplaced(instance)) {
+  /**
+   * What to say where no server has it.
+   *
+   * @param last the last answer; null if nobody could be asked
+   */
+  private Outcome nowhere(Operation operation, @Nullable Outcome last, ShardServers by) {
+    OptionalLong instance = instance(operation);
+    if (last == null) {
+      return notStarted(operation, by);
+    } else if (name(operation).isPresent()
+        || isRefused(last, Reason.SUPERSEDED) && !servers.isReplaced(instance)) {
       return last; // who has taken over is not known yet
     }
     Reason reason = instance.isPresent() ? Reason.OTHER_INSTANCE : Reason.NOT_HELD;
