@@ -27,6 +27,8 @@ module dev.cinch.bag {
       dev.cinch.view;
   exports dev.cinch.bag.storage to
       dev.cinch.view;
+  exports dev.cinch.bag.storage.object to
+      dev.cinch.view;
   exports dev.cinch.bag.storage.posix to
       dev.cinch.view;
   exports dev.cinch.bag.store to

@@ -11,13 +11,15 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.MemoryStore;
-import dev.cinch.bag.storage.ObjectStore;
 import dev.cinch.bag.storage.Storage;
+import dev.cinch.bag.storage.object.FakeObjects;
+import dev.cinch.bag.storage.object.ObjectStore;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.ManualTime;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -67,7 +69,9 @@ public final class Rig {
 
   /** The same of objects that are put, got, listed and deleted. */
   public static Storage objects(TimeSource time) {
-    return new ObjectStore(new ObjectStore.Objects(time), NO_DISK, IDENTITY);
+    var objects = new FakeObjects(time);
+    boolean unused = objects.put("s/store.json", ByteBuffer.wrap(IDENTITY.encode()));
+    return new ObjectStore(objects, NO_DISK, "s/", time, new Random(1));
   }
 
   /** What a process opens of such a store. */

@@ -265,7 +265,7 @@ abstract class StorageContract {
     for (int i : List.of(0, 1, 300, 70_000)) { // of one group, one era, and another one
       var bucket = new Bucket(BUCKET.start() + i * BUCKET.width(), BUCKET.width());
       assertFalse(buckets.mayBeIn(bucket.start(), bucket.end()));
-      store.enter(dataFile(bucket, NAME), Durability.CLOSE).leave();
+      append(store.enter(dataFile(bucket, NAME), Durability.CLOSE), new byte[] {1});
       made.add(bucket);
       assertTrue(buckets.mayBeIn(bucket.start(), bucket.end()));
       assertEquals(made, buckets.all(BUCKET.start(), Long.MAX_VALUE, end -> false));
@@ -300,7 +300,7 @@ abstract class StorageContract {
     Entered first = written(store, NAME, SAMPLE.bytes());
     assertThrows(
         FileAlreadyExistsException.class,
-        () -> other.enter(dataFile(BUCKET, NAME), Durability.CLOSE));
+        () -> append(other.enter(dataFile(BUCKET, NAME), Durability.CLOSE), new byte[] {1}));
     assertNotEquals(Mark.SEALED, first.look());
   }
 

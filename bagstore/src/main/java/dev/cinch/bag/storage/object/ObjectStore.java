@@ -1,0 +1,238 @@
+package dev.cinch.bag.storage.object;
+
+import static dev.cinch.bag.storage.Entered.Mark;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.model.DataFileName;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogLayout;
+import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Numbered;
+import dev.cinch.bag.model.StoreLayout;
+import dev.cinch.bag.model.Stored;
+import dev.cinch.bag.storage.Entered;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
+import dev.cinch.bag.storage.object.Objects.Listed;
+import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.random.RandomGenerator;
+
+/**
+ * A store in an object store, which has neither something to append to nor to rename, nor a cache.
+ * docs/storage-object.md has its promises, and why they hold. Thread-safe.
+ *
+ * <p>A document is an object, and so is each batch, below the name of its data file: its number
+ * follows that of the one before. A place is what its names begin with, and need not be made.
+ */
+@CheckReturnValue
+public final class ObjectStore implements Storage {
+  private static final int BATCH_DIGITS = 8;
+  private static final long HALF_SECOND = 500_000_000L;
+
+  private final Requests requests;
+  private final StoreLayout layout;
+
+  /**
+   * @param layout names everything
+   * @param prefix of the store's keys; empty, or with a slash at its end
+   * @param time for pauses
+   */
+  public ObjectStore(
+      Objects objects, StoreLayout layout, String prefix, TimeSource time, RandomGenerator random) {
+    this.requests = new Requests(objects, layout.root(), prefix, time, random);
+    this.layout = layout;
+  }
+
+  /** The middle of the second that the server named: nobody is further from it than half. */
+  @Override
+  public long now() throws IOException {
+    return requests.get(layout.settings(), 0, 0).now() + HALF_SECOND;
+  }
+
+  /** Needs no request: a bucket need not be made, and a mark that is there is seen afterwards. */
+  @Override
+  public Entered enter(Name dataFile, Durability durability) {
+    return new Writing(dataFile);
+  }
+
+  private static String batch(long number) {
+    return Numbered.padded(number, BATCH_DIGITS);
+  }
+
+  private final class Writing implements Entered {
+    private final Name file;
+    private final Name mark;
+    private final Name checkpoints;
+    private long batches;
+
+    /** The last checkpoint that there was at a look, 0 if there was none; empty: none looked. */
+    private OptionalLong known = OptionalLong.empty();
+
+    Writing(Name file) {
+      this.file = file;
+      Name bucket = file.parent();
+      this.mark = LogLayout.prelock(bucket);
+      Name root = bucket.parent().parent().parent().parent();
+      this.checkpoints = new LogLayout(root, new LogName(root.last())).checkpoints();
+    }
+
+    @Override
+    public void append(ByteBuffer[] frame) throws IOException {
+      Name name = file.resolve(batch(++batches));
+      if (!requests.put(name, frame) && !isSame(name, frame)) {
+        throw new FileAlreadyExistsException(name.toString());
+      }
+    }
+
+    /** Whether an object is what was to be put: then it was, whatever was answered. */
+    private boolean isSame(Name name, ByteBuffer[] frame) throws IOException {
+      var bytes = new ArrayList<ByteBuffer>();
+      for (ByteBuffer part : frame) {
+        bytes.add(part.duplicate());
+      }
+      byte[] mine = joined(bytes);
+      return Arrays.equals(mine, requests.get(name, 0, mine.length + 1).bytes());
+    }
+
+    /**
+     * The mark first: whoever deletes one has published a checkpoint before. A bucket without a
+     * mark, and behind no new checkpoint, is as it was when intents and records were asked.
+     */
+    @Override
+    public Mark look() throws IOException {
+      if (requests.isThere(mark)) {
+        return Mark.SEALED;
+      }
+      OptionalLong before = known;
+      String after = before.orElse(0) == 0 ? "" : Numbered.name(before.getAsLong());
+      OptionalLong newest =
+          requests.namesAfter(checkpoints, after).stream()
+              .flatMapToLong(name -> Numbered.parse(name).stream())
+              .max();
+      if (before.isPresent() && newest.isEmpty()) {
+        return Mark.OPEN;
+      }
+      known = OptionalLong.of(newest.orElse(0));
+      return Mark.UNSURE;
+    }
+
+    @Override
+    public long changedAt() throws IOException {
+      return now();
+    }
+  }
+
+  @Override
+  public void seal(Name bucket) throws IOException {
+    boolean unused = requests.put(LogLayout.prelock(bucket), ByteBuffer.wrap(new byte[] {'x'}));
+  }
+
+  @Override
+  public List<String> list(Name place, Freshness freshness) throws IOException {
+    return requests.names(place);
+  }
+
+  @Override
+  public boolean isThere(Name document, Freshness freshness) throws IOException {
+    return requests.isThere(document);
+  }
+
+  @Override
+  public <T> T read(Name document, int limit, Freshness freshness, Decoder<T> decoder)
+      throws IOException {
+    byte[] bytes = requests.get(document, 0, limit + 1).bytes();
+    if (bytes.length > limit) {
+      throw new IOException(document + " has more than " + limit + " bytes");
+    }
+    return decoder.decode(bytes);
+  }
+
+  @Override
+  public Stored open(Name name, Freshness freshness) throws IOException {
+    if (DataFileName.parse(name.last()).isEmpty()) {
+      return new StoredObjects(
+          requests, List.of(name), new long[] {requests.get(name, 0, 0).size()});
+    }
+    List<Listed> batches = requests.below(name);
+    if (batches.isEmpty()) {
+      throw new NoSuchFileException(name.toString());
+    }
+    // What stands behind one that is not there, or not yet, was not confirmed.
+    var names = new ArrayList<Name>();
+    for (Listed listed : batches) {
+      if (!listed.key().equals(batch(names.size() + 1))) {
+        break;
+      }
+      names.add(name.resolve(listed.key()));
+    }
+    return new StoredObjects(
+        requests, names, batches.stream().limit(names.size()).mapToLong(Listed::size).toArray());
+  }
+
+  /** A place changed when the newest of what is in it was put. */
+  @Override
+  public long changedAt(Name name) throws IOException {
+    try {
+      return requests.get(name, 0, 0).changedAt() + HALF_SECOND;
+    } catch (NoSuchFileException e) {
+      return requests.below(name).stream().mapToLong(Listed::changedAt).max().orElseThrow(() -> e)
+          + HALF_SECOND;
+    }
+  }
+
+  @Override
+  public Draft draft(Name place) {
+    var content = new ArrayList<ByteBuffer>();
+    return new Draft() {
+      @Override
+      public void write(ByteBuffer bytes) {
+        content.add(ByteBuffer.wrap(copy(bytes)));
+      }
+
+      @Override
+      public boolean publish(Name document) throws IOException {
+        return requests.put(document, content.toArray(ByteBuffer[]::new));
+      }
+    };
+  }
+
+  private static byte[] joined(List<ByteBuffer> parts) {
+    ByteBuffer all = ByteBuffer.allocate(parts.stream().mapToInt(ByteBuffer::remaining).sum());
+    parts.forEach(all::put);
+    return all.array();
+  }
+
+  private static byte[] copy(ByteBuffer bytes) {
+    var copy = new byte[bytes.remaining()];
+    bytes.get(copy);
+    return copy;
+  }
+
+  @Override
+  public void remove(Name name) throws IOException {
+    if (DataFileName.parse(name.last()).isEmpty()) {
+      requests.delete(name);
+      return;
+    }
+    for (Listed batch : requests.below(name)) {
+      requests.delete(name.resolve(batch.key()));
+    }
+  }
+
+  @Override
+  public void removePlace(Name place) throws IOException {
+    if (!requests.names(place).isEmpty()) {
+      throw new DirectoryNotEmptyException(place.toString());
+    }
+  }
+}

@@ -1,0 +1,211 @@
+package dev.cinch.bag.storage.object;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.model.Name;
+import dev.cinch.bag.storage.Patience;
+import dev.cinch.bag.storage.object.Objects.Got;
+import dev.cinch.bag.storage.object.Objects.Listed;
+import dev.cinch.bag.storage.object.Objects.Page;
+import dev.cinch.lease.time.TimeSource;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.random.RandomGenerator;
+
+/**
+ * Requests for what has a name in a store, each repeated until it is answered, or for so long that
+ * the caller has to know. That is harmless: each may be carried out any number of times, and a put
+ * is settled by what is there. Thread-safe.
+ */
+@CheckReturnValue
+final class Requests {
+  /** For so long a server is asked that has answered before, nanoseconds. */
+  private static final long PATIENCE = 20_000_000_000L;
+
+  /** The same where none has: its address may be wrong. */
+  private static final long FIRST_PATIENCE = 1_000_000_000L;
+
+  private static final long FIRST_PAUSE = 50_000_000L;
+  private static final long LONGEST_PAUSE = 2_000_000_000L;
+
+  private final Objects objects;
+  private final Name root;
+  private final String prefix;
+  private final TimeSource time;
+  private final RandomGenerator random;
+  private volatile boolean answered;
+
+  /**
+   * @param root names the store
+   * @param prefix of its keys; empty, or with a slash at its end
+   */
+  Requests(Objects objects, Name root, String prefix, TimeSource time, RandomGenerator random) {
+    this.objects = objects;
+    this.root = root;
+    this.prefix = prefix;
+    this.time = time;
+    this.random = random;
+  }
+
+  private String key(Name name) {
+    return prefix + name.within(root);
+  }
+
+  /** What the keys of all begin with that stands below a place. */
+  private String above(Name place) {
+    return place.equals(root) ? prefix : key(place) + "/";
+  }
+
+  /** A request that may be repeated. */
+  private interface Question<T> {
+    /** Empty if it was not answered. */
+    Optional<T> ask() throws IOException;
+  }
+
+  private <T> T ask(String what, Name of, Question<T> question) throws IOException {
+    long began = time.monotonicNanos();
+    for (long pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+      IOException why;
+      try {
+        Optional<T> told = question.ask();
+        answered = true;
+        if (told.isPresent()) {
+          return told.get();
+        }
+        why = new UnansweredException("the object store did not say what became of it");
+      } catch (NoSuchFileException e) {
+        answered = true;
+        throw (NoSuchFileException) new NoSuchFileException(of.toString()).initCause(e);
+      } catch (UnansweredException e) {
+        why = e;
+      }
+      if (time.monotonicNanos() - began > (answered ? PATIENCE : FIRST_PATIENCE)) {
+        throw new UnansweredException(what + " " + of + ": " + why.getMessage(), why);
+      }
+      // Those that were turned away together do not come back together.
+      Patience.sleep(time, of, pause / 2 + random.nextLong(pause));
+    }
+  }
+
+  /**
+   * Puts an object, unless there is one.
+   *
+   * @return whether a request made it. If not, it may have all the same: the truth is what is there
+   */
+  boolean put(Name name, ByteBuffer... body) throws IOException {
+    String key = key(name);
+    return ask(
+        "can't put",
+        name,
+        () -> {
+          try {
+            if (objects.put(key, body)) {
+              return Optional.of(true);
+            }
+          } catch (UnansweredException e) {
+            // A get says what is.
+          }
+          return size(key) >= 0 ? Optional.of(false) : Optional.empty();
+        });
+  }
+
+  private long size(String key) throws IOException {
+    try {
+      return objects.get(key, 0, 0).size();
+    } catch (NoSuchFileException e) {
+      return -1;
+    }
+  }
+
+  boolean isThere(Name name) throws IOException {
+    try {
+      Got unused = get(name, 0, 0);
+      return true;
+    } catch (NoSuchFileException e) {
+      return false;
+    }
+  }
+
+  Got get(Name name, long from, int most) throws IOException {
+    return ask("can't read", name, () -> Optional.of(objects.get(key(name), from, most)));
+  }
+
+  /** The parts of names that stand next below a place, each once. */
+  List<String> names(Name place) throws IOException {
+    String above = above(place);
+    var names = new ArrayList<String>();
+    pages(
+        place,
+        above,
+        "",
+        true,
+        page -> {
+          page.objects().forEach(object -> names.add(object.key().substring(above.length())));
+          page.places().forEach(key -> names.add(key.substring(above.length(), key.length() - 1)));
+        });
+    return names;
+  }
+
+  /** As {@link #names}, of documents alone, behind one of them. */
+  List<String> namesAfter(Name place, String after) throws IOException {
+    String above = above(place);
+    var names = new ArrayList<String>();
+    pages(
+        place,
+        above,
+        above + after,
+        true,
+        page -> page.objects().forEach(o -> names.add(o.key().substring(above.length()))));
+    return names;
+  }
+
+  /** All objects below a name, with what is left of their keys. */
+  List<Listed> below(Name name) throws IOException {
+    String above = above(name);
+    var all = new ArrayList<Listed>();
+    pages(
+        name,
+        above,
+        "",
+        false,
+        page ->
+            page.objects()
+                .forEach(
+                    o ->
+                        all.add(
+                            new Listed(
+                                o.key().substring(above.length()), o.size(), o.changedAt()))));
+    return all;
+  }
+
+  private interface Taking {
+    void take(Page page);
+  }
+
+  private void pages(Name of, String prefix, String after, boolean places, Taking taking)
+      throws IOException {
+    Optional<String> next = Optional.empty();
+    do {
+      Optional<String> from = next;
+      Page page =
+          ask("can't list", of, () -> Optional.of(objects.list(prefix, after, places, from)));
+      taking.take(page);
+      next = page.next();
+    } while (next.isPresent());
+  }
+
+  void delete(Name name) throws IOException {
+    String key = key(name);
+    boolean unused =
+        ask(
+            "can't delete",
+            name,
+            () -> {
+              objects.delete(key);
+              return Optional.of(true);
+            });
+  }
+}

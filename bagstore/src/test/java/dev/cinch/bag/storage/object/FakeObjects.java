@@ -1,0 +1,82 @@
+package dev.cinch.bag.storage.object;
+
+import dev.cinch.lease.time.TimeSource;
+import java.nio.ByteBuffer;
+import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentSkipListMap;
+
+/** An object store in memory, whose listings have pages of three. Thread-safe. */
+public final class FakeObjects implements Objects {
+  private record Put(byte[] bytes, long at) {}
+
+  private static final int PAGE = 3;
+  private static final long SECOND = 1_000_000_000L;
+
+  private final NavigableMap<String, Put> all = new ConcurrentSkipListMap<>();
+  private final TimeSource time;
+
+  public FakeObjects(TimeSource time) {
+    this.time = time;
+  }
+
+  private long now() {
+    return Math.floorDiv(time.wallNanos(), SECOND) * SECOND;
+  }
+
+  @Override
+  public boolean put(String key, ByteBuffer... body) {
+    ByteBuffer bytes =
+        ByteBuffer.allocate(Arrays.stream(body).mapToInt(ByteBuffer::remaining).sum());
+    for (ByteBuffer part : body) {
+      bytes.put(part.duplicate());
+    }
+    return all.putIfAbsent(key, new Put(bytes.array(), now())) == null;
+  }
+
+  @Override
+  public Got get(String key, long from, int most) throws NoSuchFileException {
+    Put found = all.get(key);
+    if (found == null) {
+      throw new NoSuchFileException(key);
+    }
+    int size = found.bytes.length;
+    int begin = (int) Math.min(from, size);
+    byte[] part = Arrays.copyOfRange(found.bytes, begin, Math.min(size, begin + most));
+    return new Got(part, size, found.at, now());
+  }
+
+  @Override
+  public Page list(String prefix, String after, boolean places, Optional<String> next) {
+    var objects = new ArrayList<Listed>();
+    var found = new ArrayList<String>();
+    String last = next.orElse(after);
+    for (var entry : all.tailMap(last, false).entrySet()) {
+      String key = entry.getKey();
+      if (!key.startsWith(prefix) || (places && last.endsWith("/") && key.startsWith(last))) {
+        continue;
+      }
+      if (objects.size() + found.size() == PAGE) {
+        return new Page(objects, found, Optional.of(last));
+      }
+      int slash = places ? key.indexOf('/', prefix.length()) : -1;
+      if (slash < 0) {
+        objects.add(new Listed(key, entry.getValue().bytes.length, entry.getValue().at));
+        last = key;
+      } else {
+        last = key.substring(0, slash + 1);
+        found.add(last);
+      }
+    }
+    return new Page(List.copyOf(objects), found, Optional.empty());
+  }
+
+  @Override
+  public void delete(String key) {
+    Put unused = all.remove(key);
+  }
+}
