@@ -47,7 +47,7 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An open store: a directory on a shared filesystem that holds logs.
+ * An open store: a directory on a shared filesystem that holds logs, or a place in an object store.
  *
  * <p>Thread-safe. Opening holds no resources, so there is nothing to close; open it once in a
  * process, since one process's timestamps strictly increase only over one open store.
@@ -156,8 +156,11 @@ public final class Store {
     URI uri = URI.create(where.text());
     if (isFile(uri)) {
       return init(Path.of(uri), settings, environment, first);
+    } else if (where.isObjects()) {
+      NewObjectStore.at(where.text(), environment).make(settings, first);
+    } else {
+      NewStore.makeInMemory(uri, settings, environment, first);
     }
-    NewStore.makeInMemory(uri, settings, environment, first);
     return open(uri, environment);
   }
 
@@ -234,26 +237,36 @@ public final class Store {
    * Opens a store by the URI of its storage: {@code file:} is a directory, as {@link #open(Path,
    * Environment)} opens it. {@code mem:NAME} is a store in the memory of this process, for tests:
    * it is made with default settings when it is first opened, and ends with the process. There the
-   * clocks of an environment are the storage's too.
+   * clocks of an environment are the storage's too. {@code s3://BUCKET/PREFIX} is in an object
+   * store, whose address may follow behind {@code ?endpoint=}; docs/storage-object.md says how it
+   * finds credentials.
    *
    * @throws IllegalArgumentException if there is no storage of that scheme
    */
   public static Store open(URI where, Environment environment) throws IOException {
-    return isFile(where)
-        ? open(Path.of(where), environment)
-        : of(NewStore.inMemory(where, environment), environment);
+    if (isFile(where)) {
+      return open(Path.of(where), environment);
+    }
+    return of(
+        new Name(where.toString()).isObjects()
+            ? NewObjectStore.at(where.toString(), environment).open()
+            : NewStore.inMemory(where, environment),
+        environment);
   }
 
   private static boolean isFile(URI where) {
     if (!isStorage(where)) {
-      throw new IllegalArgumentException(where + ": expected file:///DIRECTORY or mem:NAME");
+      throw new IllegalArgumentException(
+          where + ": expected file:///DIRECTORY, s3://BUCKET/PREFIX or mem:NAME");
     }
     return where.getScheme().equals("file");
   }
 
   /** Whether there is a storage of that scheme. */
   public static boolean isStorage(URI where) {
-    return "file".equals(where.getScheme()) || "mem".equals(where.getScheme());
+    return "file".equals(where.getScheme())
+        || "mem".equals(where.getScheme())
+        || "s3".equals(where.getScheme());
   }
 
   /** A store that was opened in any storage. */

@@ -14,6 +14,7 @@ import dev.cinch.bag.storage.MemoryStore;
 import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.storage.object.FakeObjects;
 import dev.cinch.bag.storage.object.ObjectStore;
+import dev.cinch.bag.storage.object.Objects;
 import dev.cinch.bag.store.StoreContext;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.ManualTime;
@@ -25,6 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.function.UnaryOperator;
 
 /** A store with one log, on a disk and a clock that the test owns; processes open it by view. */
 public final class Rig {
@@ -69,8 +71,14 @@ public final class Rig {
 
   /** The same of objects that are put, got, listed and deleted. */
   public static Storage objects(TimeSource time) {
-    var objects = new FakeObjects(time);
-    boolean unused = objects.put("s/store.json", ByteBuffer.wrap(IDENTITY.encode()));
+    return objects(new FakeObjects(time), objects -> objects, time);
+  }
+
+  /** The same where requests go wrong on their way. */
+  public static Storage objects(
+      FakeObjects store, UnaryOperator<Objects> network, TimeSource time) {
+    boolean unused = store.put("s/store.json", ByteBuffer.wrap(IDENTITY.encode()));
+    Objects objects = network.apply(store);
     return new ObjectStore(objects, NO_DISK, "s/", time, new Random(1));
   }
 

@@ -29,6 +29,11 @@ public record Name(String text) implements Comparable<Name> {
     return !SCHEME.matcher(text).lookingAt();
   }
 
+  /** Whether it is of an object store. */
+  public boolean isObjects() {
+    return text.startsWith("s3:");
+  }
+
   /** The same in this machine's filesystem. */
   public Path path() {
     return Path.of(text);

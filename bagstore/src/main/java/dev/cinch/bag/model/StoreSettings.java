@@ -95,6 +95,18 @@ public record StoreSettings(
           Confirm.ALWAYS,
           Leases.OPTIONAL);
 
+  /**
+   * The same for an object store, where each bucket costs requests, an append takes three of them,
+   * and the clock shows whole seconds: buckets and grace of ten seconds, clocks within two.
+   */
+  public static final StoreSettings OF_OBJECTS =
+      builder()
+          .bucketWidth(Duration.ofSeconds(10))
+          .grace(Duration.ofSeconds(10))
+          .clockBound(Duration.ofSeconds(2))
+          .slowAppend(Duration.ofSeconds(5))
+          .build();
+
   /** Prepares settings; what is not said is as in {@link #DEFAULT}. */
   public static Builder builder() {
     return new Builder();

@@ -230,7 +230,7 @@ public final class AppendCommand implements Callable<Integer> {
       throw new Misuse("--end is for one input of lines");
     }
     var time = new StoppableTime(store.time(), io.stop());
-    Store opened = Store.open(store.store, store.environment(time));
+    Store opened = Store.open(store.name(), store.environment(time));
     if (!isLeased) {
       refuseWhereLeasesAreRequired(opened);
     }

@@ -4,6 +4,7 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.storage.object.ObjectAddress;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseName;
 import dev.cinch.lease.OneLine;
@@ -80,6 +81,10 @@ public final class Converters {
     if (name.isDirectory()) {
       return Name.of(path(text));
     }
+    if (text.startsWith("s3:")) {
+      var unused = ObjectAddress.parse(text); // which says what is wrong
+      return name;
+    }
     try {
       var uri = new URI(text);
       if (Store.isStorage(uri)) {
@@ -88,7 +93,12 @@ public final class Converters {
     } catch (URISyntaxException | IllegalArgumentException e) {
       // It is no absolute one, or none at all.
     }
-    throw new IllegalArgumentException(shown(text) + ": expected a directory");
+    boolean others = text.startsWith("gs:") || text.startsWith("az:");
+    throw new IllegalArgumentException(
+        shown(text)
+            + (others
+                ? ": no such storage yet; of object stores there are those that speak S3, s3://BUCKET/PREFIX"
+                : ": expected a directory"));
   }
 
   /** Reads {@code 500ms}, {@code 10s}, {@code 1h30m}, {@code -3m} and the like. */

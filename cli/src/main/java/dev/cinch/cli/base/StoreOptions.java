@@ -3,9 +3,11 @@ package dev.cinch.cli.base;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Name;
+import dev.cinch.bag.storage.object.ObjectAddress;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -18,8 +20,14 @@ public final class StoreOptions {
       names = "--store",
       required = true,
       paramLabel = "DIR",
-      description = "The store's directory (or set CINCH_STORE).")
+      description = "The store's directory, or s3://BUCKET/PREFIX (or set CINCH_STORE).")
   public Name store;
+
+  @Option(
+      names = "--endpoint",
+      paramLabel = "URL",
+      description = "The server of s3://BUCKET (or set AWS_ENDPOINT_URL).")
+  @Nullable URI endpoint;
 
   @Option(
       names = "--machine",
@@ -49,7 +57,30 @@ public final class StoreOptions {
 
   /** Opens the store with other clocks and waits. */
   public Store open(TimeSource time) throws IOException {
-    return Store.open(store, environment(time));
+    return Store.open(name(), environment(time));
+  }
+
+  /** The store, with the server that was named for it. */
+  public Name name() {
+    return at(store, endpoint);
+  }
+
+  /**
+   * A store with the server that was named for it.
+   *
+   * @param endpoint null: none was
+   */
+  public static Name at(Name store, @Nullable URI endpoint) {
+    if (endpoint == null) {
+      return store;
+    }
+    String text = store.text() + "?endpoint=" + endpoint;
+    try {
+      var unused = ObjectAddress.parse(text);
+    } catch (IllegalArgumentException e) {
+      throw new Misuse("--endpoint is of s3://BUCKET/PREFIX: " + e.getMessage());
+    }
+    return new Name(text);
   }
 
   /** What this process brings along. */

@@ -11,9 +11,11 @@ import dev.cinch.cli.base.JsonOption;
 import dev.cinch.cli.base.MachineNames;
 import dev.cinch.cli.base.Misuse;
 import dev.cinch.cli.base.Output;
+import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.cli.serve.KeygenCommand;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -52,11 +54,18 @@ public final class InitCommand implements Callable<Integer> {
   @Parameters(
       arity = "0..1",
       paramLabel = "DIR",
-      description = "Where to make it; the value of --store if it is left out.")
+      description =
+          "Where to make it, a directory or s3://BUCKET/PREFIX; the value of --store if it is left out.")
   @Nullable Name directory;
 
   @Option(names = "--store", paramLabel = "DIR", description = "The same (or set CINCH_STORE).")
   @Nullable Name store;
+
+  @Option(
+      names = "--endpoint",
+      paramLabel = "URL",
+      description = "The server of s3://BUCKET (or set AWS_ENDPOINT_URL).")
+  @Nullable URI endpoint;
 
   @Option(names = "--machine", paramLabel = "NAME", hidden = true)
   @Nullable MachineName machine;
@@ -65,7 +74,7 @@ public final class InitCommand implements Callable<Integer> {
       names = "--bucket-width",
       paramLabel = "DURATION",
       description =
-          "The time that one bucket holds, 100ms to 1h. Wide ones make fewer files, and are settled later.",
+          "The time that one bucket holds, 100ms to 1h. Wide ones make fewer files, and are settled later. In an object store 10s unless set.",
       defaultValue = "1s")
   Duration bucketWidth;
 
@@ -73,7 +82,7 @@ public final class InitCommand implements Callable<Integer> {
       names = "--grace",
       paramLabel = "DURATION",
       description =
-          "A bucket may be closed so long after its end: slow appends and wrong clocks get that time.",
+          "A bucket may be closed so long after its end: slow appends and wrong clocks get that time. In an object store 10s unless set.",
       defaultValue = "2s")
   Duration grace;
 
@@ -81,7 +90,7 @@ public final class InitCommand implements Callable<Integer> {
       names = "--clock-ahead",
       paramLabel = "DURATION",
       description =
-          "A machine whose clock is further ahead of the filesystem's may not write or close.",
+          "A machine whose clock is further ahead of the storage's may not write or close. In an object store 2s unless set.",
       defaultValue = "500ms")
   Duration clockAhead;
 
@@ -102,7 +111,8 @@ public final class InitCommand implements Callable<Integer> {
   @Option(
       names = "--slow-append",
       paramLabel = "DURATION",
-      description = "Appends slower than this count as slow. Raise it on slow storage.",
+      description =
+          "Appends slower than this count as slow. Raise it on slow storage. In an object store 5s unless set.",
       defaultValue = "500ms")
   Duration slowAppend;
 
@@ -199,16 +209,17 @@ public final class InitCommand implements Callable<Integer> {
     if (owner != null && !root.isDirectory()) {
       throw new Misuse("--owner is of a directory; " + root + " is none");
     }
+    StoreSettings usual = root.isObjects() ? StoreSettings.OF_OBJECTS : StoreSettings.DEFAULT;
     var settings =
         new StoreSettings(
-            millis("--bucket-width", bucketWidth),
-            millis("--grace", grace),
-            millis("--clock-ahead", clockAhead),
-            millis("--clock-behind", clockBehind),
-            millis("--timestamp-distance", timestampDistance),
-            millis("--slow-append", slowAppend),
-            millis("--longest-lease", longestLease),
-            millis("--lease-margin", leaseMargin),
+            millis("--bucket-width", bucketWidth, usual.bucketWidthMs()),
+            millis("--grace", grace, usual.graceMs()),
+            millis("--clock-ahead", clockAhead, usual.clockAheadMs()),
+            millis("--clock-behind", clockBehind, usual.clockBehindMs()),
+            millis("--timestamp-distance", timestampDistance, usual.timestampDistanceMs()),
+            millis("--slow-append", slowAppend, usual.slowAppendMs()),
+            millis("--longest-lease", longestLease, usual.longestLeaseMs()),
+            millis("--lease-margin", leaseMargin, usual.leaseMarginMs()),
             octal("--file-mode", fileMode),
             octal("--directory-mode", directoryMode),
             Optional.ofNullable(group),
@@ -225,7 +236,7 @@ public final class InitCommand implements Callable<Integer> {
     Store.KeySource first = file == null ? null : () -> KeygenCommand.load(file, io, "cinch init");
     Store made =
         Store.init(
-            root,
+            StoreOptions.at(root, endpoint),
             settings,
             HangWatch.watched(Store.Environment.of(name, SystemTime.INSTANCE)),
             first);
@@ -252,8 +263,15 @@ public final class InitCommand implements Callable<Integer> {
     return ExitCode.GOOD;
   }
 
-  /** The store keeps milliseconds; what was asked for is not cut off without a word. */
-  private long millis(String option, Duration duration) {
+  /**
+   * The store keeps milliseconds; what was asked for is not cut off without a word.
+   *
+   * @param usual what counts where the option was not given
+   */
+  private long millis(String option, Duration duration, long usual) {
+    if (!spec.commandLine().getParseResult().hasMatchedOption(option)) {
+      return usual;
+    }
     if (duration.getNano() % 1_000_000 != 0) {
       throw new Misuse(option + " is in whole milliseconds");
     }

@@ -48,7 +48,7 @@ public final class VerifyCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     try (Output out = io.output()) {
       var printer = new Printer(out);
-      VerifySummary s = StoreVerifier.verify(store.store, store.environment(), printer);
+      VerifySummary s = StoreVerifier.verify(store.name(), store.environment(), printer);
       printer.progress.end();
       json.print(
           out,

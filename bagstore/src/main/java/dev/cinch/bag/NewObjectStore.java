@@ -1,0 +1,122 @@
+package dev.cinch.bag;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.Store.Opened;
+import dev.cinch.bag.format.KeyFile;
+import dev.cinch.bag.format.StoreIdentity;
+import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Numbered;
+import dev.cinch.bag.model.StoreLayout;
+import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage;
+import dev.cinch.bag.storage.object.ObjectAddress;
+import dev.cinch.bag.storage.object.ObjectStore;
+import dev.cinch.bag.storage.object.Objects;
+import dev.cinch.bag.store.KeyRefusedException;
+import dev.cinch.lease.Id;
+import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.TrustedKeys;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes the keys of an object store that begin with a prefix a store, and opens such a store.
+ *
+ * @param root as messages for the user show it
+ * @param prefix of the store's keys; empty, or with a slash at its end
+ */
+@CheckReturnValue
+record NewObjectStore(Objects objects, Name root, String prefix, Store.Environment environment) {
+  /**
+   * As a command line names it.
+   *
+   * @param where as {@link ObjectAddress#parse} takes it
+   */
+  static NewObjectStore at(String where, Store.Environment environment) throws IOException {
+    ObjectAddress address = ObjectAddress.parse(where);
+    throw new IOException("not yet");
+  }
+
+  private StoreLayout layout() {
+    return new StoreLayout(root);
+  }
+
+  private ObjectStore storage() {
+    return new ObjectStore(objects, layout(), prefix, environment.time(), environment.random());
+  }
+
+  /** Opens one. */
+  Opened open() throws IOException {
+    Storage storage = storage();
+    try {
+      return new Opened(storage, layout(), identity(storage));
+    } catch (NoSuchFileException e) {
+      boolean lost = !storage.list(layout().logs(), Freshness.CERTAIN).isEmpty();
+      throw new NotAStoreException(
+          lost
+              ? root + NewStore.LOST_SETTINGS
+              : root + " is not a Cinch store: it has no store.json; make one with init",
+          lost);
+    }
+  }
+
+  private StoreIdentity identity(Storage storage) throws IOException {
+    Name settings = layout().settings();
+    return storage.read(
+        settings,
+        StoreIdentity.MAX_BYTES,
+        Freshness.CERTAIN,
+        bytes -> StoreIdentity.decode(bytes, settings));
+  }
+
+  /**
+   * Makes one. Its first key stands there before the settings that pin it, and those come last.
+   *
+   * @throws StoreExistsException if there is one, or something else with such keys
+   */
+  void make(StoreSettings settings, Store.@Nullable KeySource first) throws IOException {
+    Storage storage = storage();
+    List<String> names = storage.list(root, Freshness.CERTAIN);
+    if (names.contains(StoreLayout.SETTINGS)) {
+      throw new StoreExistsException(root + " is a store already; nothing was changed");
+    }
+    Name keys = layout().keys();
+    if (!names.stream().allMatch(keys.last()::equals)) {
+      throw new StoreExistsException(
+          names.contains(layout().logs().last())
+              ? root + NewStore.LOST_SETTINGS
+              : root + " holds other objects (" + names.get(0) + "…); name a new prefix");
+    }
+    Name file = keys.resolve(Numbered.name(1));
+    Id id = Id.random(environment.random());
+    String pin = "";
+    if (first != null) {
+      SigningKey key = first.get();
+      boolean unused = storage.publish(file, KeyFile.first(id, key).encode());
+      KeyFile there =
+          storage.read(
+              file, KeyFile.MAX_BYTES, Freshness.CERTAIN, bytes -> KeyFile.decode(bytes, file));
+      id = there.endorsement().store(); // an earlier attempt decided that
+      if (!there.equals(KeyFile.first(id, key))) {
+        throw another(file);
+      }
+      pin = TrustedKeys.of(key.publicKey()).digest();
+    } else if (!names.isEmpty()) {
+      throw another(file);
+    }
+    var mine = new StoreIdentity(id, environment.time().wallNanos(), settings, pin);
+    boolean unused = storage.publish(layout().settings(), mine.encode());
+    if (!identity(storage).equals(mine)) {
+      throw new StoreExistsException(root + " was made a store by somebody else just now");
+    }
+  }
+
+  private static KeyRefusedException another(Name file) {
+    return new KeyRefusedException(
+        file
+            + " holds a key that an earlier init left, which was cut short: name that key's file with --key, or remove it");
+  }
+}
