@@ -8,7 +8,6 @@ import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.net.URI;
-import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -44,7 +43,7 @@ public final class StoreOptions {
   public Duration clockOffset;
 
   /** Opens a store, if one is named, under the host's name. */
-  public static @Nullable Store open(@Nullable Path store, TimeSource time) throws IOException {
+  public static @Nullable Store open(@Nullable Name store, TimeSource time) throws IOException {
     return store == null
         ? null
         : Store.open(store, HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), time)));

@@ -4,6 +4,7 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Session;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.MachineNames;
@@ -23,7 +24,6 @@ import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.SystemTime;
 import dev.cinch.lease.wire.LeaseDocuments;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -76,7 +76,7 @@ final class LeaseAcquireCommand extends LeaseRequest {
       names = "--store",
       paramLabel = "DIR",
       description = "Permit the logs of this store; every log unless set (or CINCH_STORE).")
-  @Nullable Path store;
+  @Nullable Name store;
 
   @Option(
       names = "--export",

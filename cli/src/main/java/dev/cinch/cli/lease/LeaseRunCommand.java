@@ -2,6 +2,7 @@ package dev.cinch.cli.lease;
 
 import dev.cinch.bag.Session;
 import dev.cinch.bag.Store;
+import dev.cinch.bag.model.Name;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.MachineNames;
@@ -21,7 +22,6 @@ import dev.cinch.lease.hold.LeaseWait;
 import dev.cinch.lease.hold.LostAnswers;
 import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -97,7 +97,7 @@ public final class LeaseRunCommand implements Callable<Integer> {
       names = "--store",
       paramLabel = "DIR",
       description = "Fence what earlier holders wrote there first (or CINCH_STORE).")
-  @Nullable Path store;
+  @Nullable Name store;
 
   @Option(
       names = "--on-lost",
@@ -243,7 +243,7 @@ public final class LeaseRunCommand implements Callable<Integer> {
     variables.add("CINCH_FENCE=" + fence(held));
     variables.add("CINCH_SERVER=" + servers);
     if (store != null) {
-      variables.add("CINCH_STORE=" + store.toAbsolutePath());
+      variables.add("CINCH_STORE=" + (store.isDirectory() ? store.path().toAbsolutePath() : store));
     }
     var countdown =
         new LeaseCountdown(length.toNanos(), line -> io.say(NAME, line), hook(variables));

@@ -3,6 +3,7 @@ package dev.cinch.cli.serve;
 import static java.time.temporal.ChronoUnit.MILLIS;
 
 import dev.cinch.bag.Store;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.store.TrustedKeyFiles;
 import dev.cinch.cli.base.ExitCode;
 import dev.cinch.cli.base.Failure;
@@ -58,7 +59,7 @@ public final class KeygenCommand implements Callable<Integer> {
       names = "--store",
       paramLabel = "DIR",
       description = "The store that is to trust it (or set CINCH_STORE).")
-  @Nullable Path store;
+  @Nullable Name store;
 
   @Option(
       names = "--signed-by",

@@ -1,5 +1,6 @@
 package dev.cinch.cli.serve;
 
+import dev.cinch.bag.model.Name;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.Misuse;
@@ -129,7 +130,7 @@ final class ServeAccess {
   }
 
   /** What the server tells of its store. */
-  StatusSource status(Path store, TimeSource time) throws IOException {
+  StatusSource status(Name store, TimeSource time) throws IOException {
     return new StatusSource(store, time, credentials(), certificate == null || ca != null);
   }
 

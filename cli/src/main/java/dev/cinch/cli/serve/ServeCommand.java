@@ -1,6 +1,7 @@
 package dev.cinch.cli.serve;
 
 import dev.cinch.bag.Store;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Words;
 import dev.cinch.bag.registry.InstanceFile;
 import dev.cinch.bag.registry.StoreInstances;
@@ -76,7 +77,7 @@ public final class ServeCommand implements Callable<Integer> {
       paramLabel = "DIR",
       description =
           "A store that trusts its key, or has none yet, and keeps its number (or CINCH_STORE).")
-  @Nullable Path store;
+  @Nullable Name store;
 
   @Option(
       names = "--key",

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.cinch.bag.Store;
 import dev.cinch.bag.StoreSurvey;
+import dev.cinch.bag.model.Name;
 import dev.cinch.cli.base.Failure;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.StoreOptions;
@@ -11,7 +12,6 @@ import dev.cinch.lease.client.Credentials;
 import dev.cinch.lease.time.TimeSource;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
@@ -25,7 +25,7 @@ public final class StatusSource implements Callable<String> {
   /** More are left out: somebody looks at them. */
   private static final int MOST_LOGS = 1_000;
 
-  private final Path root;
+  private final Name root;
   private final TimeSource time;
   private final Credentials credentials;
   private final boolean asksServers;
@@ -36,7 +36,7 @@ public final class StatusSource implements Callable<String> {
    * @param asksServers whether these are asked; without a way to know their certificates they can't
    *     be
    */
-  public StatusSource(Path root, TimeSource time, Credentials credentials, boolean asksServers) {
+  public StatusSource(Name root, TimeSource time, Credentials credentials, boolean asksServers) {
     this.root = root;
     this.time = time;
     this.credentials = credentials;

@@ -1,6 +1,7 @@
 package dev.cinch.cli.store;
 
 import dev.cinch.bag.Store;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.OwnPaths;
 import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.registry.StoreCeilings;
@@ -85,7 +86,7 @@ public final class DestroyCommand implements Callable<Integer> {
     boolean whole = Files.exists(settings);
     boolean begun = !whole && Files.exists(destroyed);
     boolean left = !whole && !begun && isLeftOfRm(layout.logs().path());
-    Store store = begun || left ? null : StoreOptions.open(root, SystemTime.INSTANCE);
+    Store store = begun || left ? null : StoreOptions.open(Name.of(root), SystemTime.INSTANCE);
     refuseUnderLeases(store);
     String name = String.valueOf(root.getFileName());
     Confirmation.ask(io, name, yes, "This deletes all logs of the store " + root + " for good.");

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.cinch.bag.model.Name;
 import dev.cinch.cli.Cinch;
 import dev.cinch.cli.Forked;
 import dev.cinch.cli.JsonSchema;
@@ -72,7 +73,8 @@ final class StoreTellingTest {
       assertTrue(server.listening().startsWith("http"));
       for (boolean asks : List.of(true, false)) {
         JsonNode told =
-            JSON.readTree(new StatusSource(store, SystemTime.INSTANCE, nobody, asks).call());
+            JSON.readTree(
+                new StatusSource(Name.of(store), SystemTime.INSTANCE, nobody, asks).call());
         assertEquals(asks, told.has("server"));
         assertEquals(0, told.get("attention").size());
       }
@@ -83,10 +85,10 @@ final class StoreTellingTest {
   void aStoreThatIsGoneIsToldInOneLine() throws Exception {
     Path store = Cinch.store(temp);
     var nobody = new Credentials(Optional.empty(), Optional.empty());
-    var source = new StatusSource(store, SystemTime.INSTANCE, nobody, false);
+    var source = new StatusSource(Name.of(store), SystemTime.INSTANCE, nobody, false);
     var unused = source.call();
     Files.delete(store.resolve("store.json"));
-    var gone = new StatusSource(store, SystemTime.INSTANCE, nobody, false);
+    var gone = new StatusSource(Name.of(store), SystemTime.INSTANCE, nobody, false);
     IOException e = Assertions.assertThrows(IOException.class, gone::call);
     assertTrue(("" + e.getMessage()).contains("is not a Cinch store"), e::getMessage);
   }
