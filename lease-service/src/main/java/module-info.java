@@ -23,6 +23,7 @@ module dev.cinch.lease {
   exports dev.cinch.lease.access;
   exports dev.cinch.lease.hold;
   exports dev.cinch.lease.client;
+  exports dev.cinch.lease.http;
   exports dev.cinch.lease.instance to
       dev.cinch.bag,
       dev.cinch.bag.testkit;

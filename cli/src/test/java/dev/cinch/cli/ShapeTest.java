@@ -112,7 +112,7 @@ class ShapeTest {
     command("cat", store, 127, 75);
 
     AcquireRoute.Passed passed = AcquireRoute.run(temp, store);
-    row("types of the client that an acquire passes", 43, 30, ours(passed.client()));
+    row("types of the client that an acquire passes", 45, 30, ours(passed.client()));
     row("  and of the server", 71, 45, ours(passed.server()));
     row("files that name Operation.Acquire", 23, 12, files("Operation[.]Acquire", ""));
     row("what remembers who holds a lease, but the table", 2, 1, shadows());

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.client.Endpoints.Transport.Answered;
-import dev.cinch.lease.client.Endpoints.Transport.Patience;
+import dev.cinch.lease.http.HttpConnections.Patience;
 import dev.cinch.lease.wire.Answer;
 import dev.cinch.lease.wire.Fields;
 import dev.cinch.lease.wire.JsonFields;

@@ -5,7 +5,7 @@ import dev.cinch.lease.LeaseRefusedException;
 import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseUnavailableException;
 import dev.cinch.lease.client.Endpoints.Transport.Answered;
-import dev.cinch.lease.client.Endpoints.Transport.Patience;
+import dev.cinch.lease.http.HttpConnections.Patience;
 import dev.cinch.lease.wire.Answer;
 import dev.cinch.lease.wire.Fields;
 import dev.cinch.lease.wire.JsonFields;
@@ -288,9 +288,6 @@ final class Endpoints {
      */
     @SuppressWarnings("ArrayRecordComponent") // read once by who asked
     record Answered(int status, byte[] body) {}
-
-    /** How long to wait for a connection, and for a whole answer, connecting included. */
-    record Patience(Duration connect, Duration answer) {}
 
     /**
      * Sends one request and waits for its whole answer, of at most {@link

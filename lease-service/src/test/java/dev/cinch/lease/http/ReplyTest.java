@@ -1,4 +1,4 @@
-package dev.cinch.lease.client;
+package dev.cinch.lease.http;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -8,7 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import java.util.function.IntFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,8 +48,11 @@ final class ReplyTest {
   private static Reply of(String answer, int piece) throws IOException {
     byte[] bytes = answer.getBytes(ISO_8859_1);
     int most = Math.min(piece, bytes.length);
-    return new Reply(
-        in(at -> Arrays.copyOfRange(bytes, at, Math.min(bytes.length, at + most)), piece));
+    return reply(in(at -> Arrays.copyOfRange(bytes, at, Math.min(bytes.length, at + most)), piece));
+  }
+
+  private static Reply reply(InputStream in) throws IOException {
+    return new Reply(in, Set.of("x"), keep -> {});
   }
 
   /** An answer, its body, and whether the connection may be used again; "|" stands for CR LF. */
@@ -147,8 +154,32 @@ final class ReplyTest {
                     ? bytes[(whole ? i : i - start.length) % bytes.length]
                     : start[i]
               };
-      IOException e = assertThrows(IOException.class, () -> new Reply(in(sent, 1)));
+      IOException e = assertThrows(IOException.class, () -> reply(in(sent, 1)));
       assertEquals("the answer's head does not end", e.getMessage());
+    }
+  }
+
+  @Test
+  void theHeadersThatWereWantedAreKept() throws Exception {
+    String hints = "HTTP/1.1 103 Hints\r\nX: no\r\n\r\n";
+    Reply reply = of(hints + "HTTP/1.1 204 None\r\nX:  A b \r\nY: c\r\n\r\n", 10_000);
+    assertEquals(Optional.of("A b"), reply.header("x"));
+    assertEquals(Optional.empty(), reply.header("y"));
+    assertEquals(Optional.empty(), of("HTTP/1.1 204 None\r\n\r\n", 10_000).header("x"));
+  }
+
+  /** Once: then the connection is somebody else's. */
+  @Test
+  void aConnectionIsLeftToOthersOnceAndAfterTheWholeAnswer() throws Exception {
+    byte[] sent = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".getBytes(ISO_8859_1);
+    for (int read = 0; read <= 2; read++) {
+      var left = new ArrayList<Boolean>();
+      InputStream in = in(at -> Arrays.copyOfRange(sent, at, sent.length), sent.length);
+      try (var reply = new Reply(in, Set.of(), left::add)) {
+        assertEquals(read, reply.body().readNBytes(read).length);
+        reply.close();
+      }
+      assertEquals(List.of(read == 2), left);
     }
   }
 }

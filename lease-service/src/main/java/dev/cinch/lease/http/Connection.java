@@ -1,4 +1,4 @@
-package dev.cinch.lease.client;
+package dev.cinch.lease.http;
 
 import dev.cinch.lease.time.SystemTime;
 import java.io.BufferedInputStream;
@@ -11,7 +11,7 @@ import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
@@ -25,6 +25,9 @@ import org.jspecify.annotations.Nullable;
 final class Connection implements AutoCloseable {
   /** What every system takes at once where nothing else is on its way; bytes. */
   private static final int TAKEN_AT_ONCE = 8 << 10;
+
+  /** A thread keeps a buffer of as many bytes as it ever gave to a channel at once. */
+  private static final int PIECE = 128 << 10;
 
   private final SocketChannel channel;
   private final InputStream in = new BufferedInputStream(new Timed());
@@ -100,13 +103,48 @@ final class Connection implements AutoCloseable {
     }
   }
 
-  /** Sends all of it. */
-  void write(byte[] bytes) throws IOException {
-    if (bytes.length <= TAKEN_AT_ONCE) {
-      out.write(bytes);
-    } else {
-      orClose(() -> out.write(bytes));
+  /** Sends all of it; the buffers are moved. */
+  void write(ByteBuffer... parts) throws IOException {
+    long length = 0;
+    for (ByteBuffer part : parts) {
+      length += part.remaining();
     }
+    ByteBuffer[] sent = length <= PIECE || isSecure() ? new ByteBuffer[] {joined(parts)} : parts;
+    if (length <= TAKEN_AT_ONCE) {
+      writeAll(sent);
+    } else {
+      orClose(() -> writeAll(sent));
+    }
+  }
+
+  private boolean isSecure() {
+    return socket instanceof SSLSocket;
+  }
+
+  private void writeAll(ByteBuffer[] parts) throws IOException {
+    for (ByteBuffer part : parts) {
+      if (isSecure()) {
+        out.write(part.array());
+        continue;
+      }
+      int end = part.limit();
+      while (part.position() < end) {
+        part.limit(Math.min(end, part.position() + PIECE));
+        int unused = channel.write(part);
+      }
+    }
+  }
+
+  private static ByteBuffer joined(ByteBuffer[] parts) {
+    int length = 0;
+    for (ByteBuffer part : parts) {
+      length += part.remaining();
+    }
+    var joined = ByteBuffer.allocate(length);
+    for (ByteBuffer part : parts) {
+      joined.put(part);
+    }
+    return joined.flip();
   }
 
   /** What is sent back; of what it says to be available none has to be waited for. */
@@ -120,29 +158,16 @@ final class Connection implements AutoCloseable {
 
   /** For what knows no time itself: it is closed if that has not ended in time. */
   private void orClose(Step step) throws IOException {
-    var ended = new CountDownLatch(1);
-    var closer =
-        new Thread(
-            () -> {
-              try {
-                long left = deadline - SystemTime.INSTANCE.monotonicNanos();
-                if (ended.await(left, TimeUnit.NANOSECONDS)) {
-                  return;
-                }
-              } catch (InterruptedException e) {
-                // Nobody does that; then nothing bounds the time.
-              }
-              close();
-            },
-            "cinch-lease-deadline");
-    closer.setDaemon(true);
-    closer.start();
+    Future<?> closing = Deadlines.close(this, deadline);
     try {
       step.run();
     } catch (IOException e) {
       throw isLate() ? late() : e;
     } finally {
-      ended.countDown();
+      closing.cancel(false);
+    }
+    if (!closing.isCancelled()) {
+      throw late(); // or it would be closed while it is used for something else
     }
   }
 

@@ -1,18 +1,25 @@
-package dev.cinch.lease.client;
+package dev.cinch.lease.http;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import com.google.errorprone.annotations.CheckReturnValue;
 import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.HashMap;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 
 /**
  * One answer of HTTP/1.1 (RFC 9112) while it arrives. Its lines are bounded here and its body by
- * who reads it, since whoever answers may go on for ever. Not thread-safe.
+ * who reads it, since whoever answers may go on for ever. One that was read to its end leaves its
+ * connection to the next request when it is closed. Not thread-safe.
  */
-final class Reply {
+@CheckReturnValue
+public final class Reply implements AutoCloseable {
   /** With it begins what a server of TLS says to a request in plain text. */
   private static final int TLS_ALERT = 0x15;
 
@@ -20,10 +27,12 @@ final class Reply {
   private static final int MAX_LINES = 1 << 20;
 
   private final InputStream in;
+  private final Set<String> wanted;
+  private final Leave leave;
   private final InputStream body = new Body();
+  private final Map<String, String> headers = new HashMap<>();
   private int lines;
   private int status;
-  private String tag = "";
   private boolean keep;
   private boolean chunked;
 
@@ -31,14 +40,25 @@ final class Reply {
   private long left = -1;
 
   private boolean ended;
+  private boolean closed;
+
+  /** What becomes of the connection. */
+  @FunctionalInterface
+  interface Leave {
+    void with(boolean keep);
+  }
 
   /**
    * Reads its head.
    *
    * @param in says that as many bytes are available as came already and are not of this answer
+   * @param wanted the headers that are kept
+   * @param leave called once, when it is closed
    */
-  Reply(InputStream in) throws IOException {
+  Reply(InputStream in, Set<String> wanted, Leave leave) throws IOException {
     this.in = in;
+    this.wanted = wanted;
+    this.leave = leave;
     do {
       head(); // "continue", and the like
     } while (status < 200);
@@ -51,22 +71,39 @@ final class Reply {
     }
   }
 
-  int status() {
+  /** Of HTTP, 200 to 999. */
+  public int status() {
     return status;
   }
 
-  /** By which it is known again, in small letters; empty if it has none. */
-  String tag() {
-    return tag;
+  /**
+   * One of the headers that the request wanted; the last one, if it came more than once.
+   *
+   * @param name in small letters
+   */
+  public Optional<String> header(String name) {
+    return Optional.ofNullable(headers.get(name));
+  }
+
+  /** The body while it arrives; at most until the time that the request was given. */
+  public InputStream body() {
+    return body;
   }
 
   /**
    * The whole body.
    *
    * @param most bytes, at most
+   * @throws java.net.SocketTimeoutException if it is not there in time
+   * @throws IOException if it is longer, or broke off
    */
-  byte[] whole(int most) throws IOException {
-    byte[] all = left > most ? new byte[0] : body.readNBytes(most + 1);
+  public byte[] whole(int most) throws IOException, InterruptedException {
+    byte[] all;
+    try {
+      all = left > most ? new byte[0] : body.readNBytes(most + 1);
+    } catch (IOException e) {
+      throw HttpConnections.unlessInterrupted(e);
+    }
     if (left > most || all.length > most) {
       throw new IOException("the answer has more than " + most + " bytes");
     }
@@ -74,8 +111,21 @@ final class Reply {
   }
 
   /** Whether another request may follow on the connection, after all of it was read. */
-  boolean keep() throws IOException {
-    return keep && ended && in.available() == 0;
+  boolean keep() {
+    try {
+      return keep && ended && in.available() == 0;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  /** Nobody reads it any more. */
+  @Override
+  public void close() {
+    if (!closed) {
+      closed = true;
+      leave.with(keep());
+    }
   }
 
   private void head() throws IOException {
@@ -91,14 +141,18 @@ final class Reply {
     keep = first.startsWith("HTTP/1.1");
     left = -1;
     chunked = false;
+    headers.clear();
     for (String line = line(); !line.isEmpty(); line = line()) {
       int colon = line.indexOf(':');
       if (colon < 0) {
         throw new IOException("the answer's head has a line without a colon");
       }
-      header(
-          line.substring(0, colon).toLowerCase(Locale.ROOT),
-          line.substring(colon + 1).strip().toLowerCase(Locale.ROOT));
+      String name = line.substring(0, colon).toLowerCase(Locale.ROOT);
+      String value = line.substring(colon + 1).strip();
+      header(name, value.toLowerCase(Locale.ROOT));
+      if (wanted.contains(name)) {
+        headers.put(name, value);
+      }
     }
   }
 
@@ -118,7 +172,6 @@ final class Reply {
         chunked = true;
       }
       case "connection" -> keep &= !value.contains("close");
-      case "etag" -> tag = value;
       default -> {}
     }
   }
