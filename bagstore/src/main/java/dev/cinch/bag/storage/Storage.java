@@ -44,6 +44,11 @@ public interface Storage {
    */
   Entered enter(Name dataFile, Durability durability) throws IOException;
 
+  /** How many appends of a writer may be on their way at once, each to a data file of its own. */
+  default int appendsAtOnce() {
+    return 1;
+  }
+
   /**
    * Sets a bucket's mark, which {@link Entered#look} looks for (S2): close, step 1. A certain list
    * that begins afterwards has all data files there will be (S1).

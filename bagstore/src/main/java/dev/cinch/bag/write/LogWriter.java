@@ -15,6 +15,7 @@ import dev.cinch.bag.write.PendingBatch.Outcome;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Condition;
@@ -34,15 +35,20 @@ import org.jspecify.annotations.Nullable;
  */
 @CheckReturnValue
 public final class LogWriter implements AutoCloseable {
-  /** Messages wait for room once so many bytes wait to be written. */
+  /** Messages wait for room once so many bytes wait to be written, for each lane. */
   private static final int MAX_QUEUED_BYTES = 8 << 20;
 
   private final LogContext log;
   private final WriterTimestamps timestamps;
   private final WriterTimestamps.Look look = this::refuseIfClosed; // one, not one a message
-  private final BucketAppender appender;
   private final VerdictReader verdicts;
-  private final RoomWait full;
+
+  /** One for each batch that the storage lets be on its way at once. */
+  private final List<Lane> lanes = new ArrayList<>();
+
+  /** Those in which nothing is written. */
+  private final ArrayDeque<Lane> idle = new ArrayDeque<>();
+
   private volatile String verdictWhy = "";
   private final int messageLimit;
 
@@ -57,8 +63,8 @@ public final class LogWriter implements AutoCloseable {
   private final ArrayDeque<ByteBuffer> spare = new ArrayDeque<>();
   private long queuedBytes;
 
-  /** Taken off the queue to be written; null if nobody writes. */
-  private @Nullable PendingBatch writing;
+  /** Taken off the queue to be written. */
+  private final List<PendingBatch> writing = new ArrayList<>();
 
   private boolean closed;
 
@@ -66,7 +72,15 @@ public final class LogWriter implements AutoCloseable {
   private volatile boolean givenUp;
 
   private @Nullable Throwable failure;
-  private @Nullable Thread background;
+
+  /** Threads of the writer's own that write, or wait for something to write. */
+  private int background;
+
+  /** Those of them that wait. */
+  private int waiting;
+
+  /** Writes one batch after the other, each whole and confirmed before the next. */
+  private record Lane(BucketAppender appender, RoomWait full) {}
 
   /**
    * @param timestamps of this process
@@ -75,9 +89,14 @@ public final class LogWriter implements AutoCloseable {
     this.log = log;
     this.timestamps = new WriterTimestamps(log, timestamps, lock);
     var horizon = new HorizonAdvance(log);
-    this.appender = new BucketAppender(log, durability, horizon);
     this.verdicts = new VerdictReader(log, horizon);
-    this.full = new RoomWait(log.store().time(), "an append to " + log.layout().name(), null);
+    for (int i = 0; i < log.storage().appendsAtOnce(); i++) {
+      lanes.add(
+          new Lane(
+              new BucketAppender(log, durability, horizon),
+              new RoomWait(log.store().time(), "an append to " + log.layout().name(), null)));
+    }
+    idle.addAll(lanes);
     this.messageLimit = log.store().settings().messageLimit();
   }
 
@@ -141,12 +160,12 @@ public final class LogWriter implements AutoCloseable {
     PendingBatch.refuseIfTooLong(stamp, length, messageLimit);
     lock.lock();
     try {
-      while (queuedBytes > MAX_QUEUED_BYTES && !closed) {
+      while (queuedBytes > (long) MAX_QUEUED_BYTES * lanes.size() && !closed) {
         makeRoom();
       }
       refuseIfClosed();
-      if (needsThread) {
-        startBackground();
+      if (needsThread && (background == 0 || mayCommit())) {
+        startBackground(); // before the message is on its way, since it may fail
       }
       long timestamp = timestamps.next(stamp, look);
       PendingBatch last = queue.peekLast();
@@ -174,7 +193,7 @@ public final class LogWriter implements AutoCloseable {
       // of.
       queuedBytes += batch.bytes - before;
       batch.needsThread |= needsThread;
-      if (needsThread && writing == null && batch.waiters == 0) {
+      if (needsThread && batch.waiters == 0 && mayCommit()) {
         work.signal();
       }
       return receipt;
@@ -183,11 +202,23 @@ public final class LogWriter implements AutoCloseable {
     }
   }
 
+  /**
+   * Whether the next batch may be taken. Beside others that is one to which nothing is added any
+   * more: else the more could be on their way, the smaller each would be.
+   */
+  private boolean mayCommit() {
+    if (writing.isEmpty()) {
+      return !queue.isEmpty();
+    }
+    PendingBatch behind = queue.size() < 2 ? null : queue.getFirst().behind;
+    return queue.size() > 1 && !idle.isEmpty() && (behind == null || !writing.contains(behind));
+  }
+
   /** Waits for room, or makes it: what takes it up may wait for this very caller. */
   private void makeRoom() {
-    if (writing == null && !queue.isEmpty()) {
+    if (mayCommit()) {
       commitNext();
-    } else if (writing == null && unclear.stream().noneMatch(b -> b.resolving)) {
+    } else if (writing.isEmpty() && unclear.stream().noneMatch(b -> b.resolving)) {
       resolve(unclear.getFirst());
     } else {
       room.awaitUninterruptibly();
@@ -210,7 +241,10 @@ public final class LogWriter implements AutoCloseable {
   public String waitsFor() {
     lock.lock();
     try {
-      String cause = full.why().isEmpty() ? verdictWhy : full.why();
+      String cause = verdictWhy;
+      for (Lane lane : lanes) {
+        cause = lane.full.why().isEmpty() ? cause : lane.full.why();
+      }
       return cause.isEmpty() ? PendingBatch.cause(unclear) : cause;
     } finally {
       lock.unlock();
@@ -224,21 +258,24 @@ public final class LogWriter implements AutoCloseable {
               + (failure instanceof FateUnknownException ? failure.getMessage() : failure),
           true);
     }
-    StoreReplacedException replaced = appender.replaced();
-    if (replaced != null) {
-      throw new MessageRefusedException(BucketAppender.message(replaced), true);
+    for (int i = 0; i < lanes.size(); i++) { // no iterator, which each message would pay for
+      StoreReplacedException replaced = lanes.get(i).appender.replaced();
+      if (replaced != null) {
+        throw new MessageRefusedException(BucketAppender.message(replaced), true);
+      }
     }
     if (closed) {
       throw new MessageRefusedException("the writer is closed", true);
     }
   }
 
+  /** Unless there are as many as could write, or one waits for work. */
   private void startBackground() {
-    if (background == null) {
+    if (waiting == 0 && background < lanes.size()) {
       Thread t = new Thread(this::commitInBackground, "cinch-commit-" + log.layout().name());
       t.setDaemon(true);
       t.start();
-      background = t;
+      background++;
     }
   }
 
@@ -258,7 +295,7 @@ public final class LogWriter implements AutoCloseable {
         }
         if (batch.unclear != null && !batch.resolving) {
           resolve(batch);
-        } else if (writing != null || queue.isEmpty() || batch.unclear != null) {
+        } else if (batch.unclear != null || !mayCommit()) {
           batch.waiters++;
           try {
             batch.done.awaitUninterruptibly();
@@ -303,26 +340,32 @@ public final class LogWriter implements AutoCloseable {
   }
 
   private void commitInBackground() {
+    boolean counted = true;
     lock.lock();
     try {
       while (failure == null && (!closed || !queue.isEmpty())) {
         PendingBatch unclear = PendingBatch.unresolved(this.unclear);
-        if (writing == null && !queue.isEmpty()) {
+        if (mayCommit()) {
           commitNext();
         } else if (unclear != null) {
-          background = null; // another one goes on with what comes meanwhile
+          background--; // another one goes on with what comes meanwhile
+          counted = false;
           resolve(unclear);
-          if (background != null) {
+          if (background == lanes.size()) {
             return;
           }
-          background = Thread.currentThread();
+          background++;
+          counted = true;
         } else {
+          waiting++;
           work.awaitUninterruptibly();
+          waiting--;
         }
       }
     } catch (FateUnknownException e) {
       // Whoever waits for the message is told, and whoever submits another one.
     } finally {
+      background -= counted ? 1 : 0;
       lock.unlock();
     }
   }
@@ -330,9 +373,13 @@ public final class LogWriter implements AutoCloseable {
   /** Called with the lock, which is released while the batch is written. */
   private void commitNext() {
     PendingBatch batch = queue.removeFirst();
-    writing = batch;
+    Lane lane = idle.removeFirst();
+    writing.add(batch);
     boolean interrupted = false;
     try {
+      if (mayCommit()) {
+        wakeNext(); // beside this one
+      }
       boolean cutOff = batch.behind != null && !batch.behind.isCommitted();
       batch.behind = null; // or each would keep all that came before it
       lock.unlock();
@@ -340,14 +387,15 @@ public final class LogWriter implements AutoCloseable {
       try {
         interrupted =
             Thread.interrupted(); // a channel would be closed by it, and the append made slow
-        attempt = cutOff ? BucketAppender.cutOff() : append(batch);
+        attempt = cutOff ? BucketAppender.cutOff() : append(batch, lane);
       } finally {
         lock.lock();
-        writing = null;
+        writing.remove(batch);
+        idle.addFirst(lane);
       }
       boolean unwritten =
           attempt instanceof Attempt.Known known && known.outcome() instanceof Outcome.Rejected;
-      timestamps.settle(batch, unwritten, queue.peekLast());
+      timestamps.settle(batch, unwritten, left());
       if (attempt instanceof Attempt.Known known) {
         if (batch.outcome == null) { // else it was given up
           resolved(batch, known.outcome());
@@ -370,35 +418,41 @@ public final class LogWriter implements AutoCloseable {
     }
   }
 
+  /** The last one that is still to be written. */
+  private @Nullable PendingBatch left() {
+    PendingBatch left = queue.peekLast(); // given its timestamps after all that are being written
+    return left != null || writing.isEmpty() ? left : writing.get(writing.size() - 1);
+  }
+
   /**
    * Steps 2 to 4, again and again while the storage is full: nothing else of this writer is written
    * meanwhile, so that no message passes one that waits. Called without the lock.
    */
-  private Attempt append(PendingBatch batch) {
+  private Attempt append(PendingBatch batch, Lane lane) {
     boolean interrupted = false;
     try {
       while (true) {
-        Attempt attempt = appender.append(batch, () -> begins(batch));
+        Attempt attempt = lane.appender.append(batch, () -> begins(batch));
         if (attempt instanceof Attempt.Unknown unknown && unknown.full()) {
           verdictWhy = unknown.why();
           attempt = new Attempt.Known(verdicts.resolve(unknown));
           verdictWhy = "";
         }
         if (!(attempt instanceof Attempt.NoRoom none)) {
-          full.over();
+          lane.full.over();
           return attempt;
         }
         lock.lock();
         batch.tried = false;
         lock.unlock();
         try {
-          boolean unused = full.pause(none.why());
+          boolean unused = lane.full.pause(none.why());
         } catch (InterruptedException e) {
           interrupted = true;
         }
         if (givenUp) {
-          full.over();
-          appender.release();
+          lane.full.over();
+          lane.appender.release();
           return BucketAppender.rejected(BucketAppender.message(none.why()));
         }
       }
@@ -459,9 +513,7 @@ public final class LogWriter implements AutoCloseable {
     if (batch != null) {
       batch.writerFailed(this);
     }
-    if (writing != null) {
-      writing.writerFailed(this);
-    }
+    writing.forEach(b -> b.writerFailed(this));
     queue.forEach(b -> b.writerFailed(this));
     unclear.forEach(b -> b.writerFailed(this));
     queue.clear();
@@ -497,9 +549,7 @@ public final class LogWriter implements AutoCloseable {
         throw failed();
       }
       queue.descendingIterator().forEachRemaining(batches::add);
-      if (writing != null) {
-        batches.add(writing);
-      }
+      batches.addAll(writing);
       unclear.descendingIterator().forEachRemaining(batches::add);
     } finally {
       lock.unlock();
@@ -523,9 +573,13 @@ public final class LogWriter implements AutoCloseable {
       while (!queue.isEmpty()) {
         resolved(queue.removeFirst(), new Outcome.Rejected(why));
       }
-      givenUp = writing != null;
-      if (writing != null && !writing.tried && writing.outcome == null) {
-        resolved(writing, new Outcome.Rejected(why)); // its committer looks before it writes
+      givenUp = !writing.isEmpty();
+      boolean unknownToo = false;
+      for (PendingBatch batch : writing) {
+        if (!batch.tried && batch.outcome == null) {
+          resolved(batch, new Outcome.Rejected(why)); // its committer looks before it writes
+        }
+        unknownToo |= batch.outcome == null;
       }
       String cause = PendingBatch.cause(unclear);
       var unknown =
@@ -535,8 +589,8 @@ public final class LogWriter implements AutoCloseable {
       for (PendingBatch batch : PendingBatch.takeAbsent(unclear)) {
         resolved(batch, new Outcome.Rejected(why + " (" + cause + ")"));
       }
-      if (writing != null && writing.outcome == null || !unclear.isEmpty()) {
-        fail(writing, unknown);
+      if (unknownToo || !unclear.isEmpty()) {
+        fail(null, unknown);
       }
       work.signalAll();
       room.signalAll();
@@ -565,12 +619,10 @@ public final class LogWriter implements AutoCloseable {
     } finally {
       lock.lock();
       try {
-        while (writing != null && !givenUp) {
+        while (!writing.isEmpty() && !givenUp) {
           room.awaitUninterruptibly(); // the flush does not, where another thread's verdict failed
         }
-        if (writing == null) {
-          appender.release();
-        }
+        idle.forEach(lane -> lane.appender.release());
       } finally {
         lock.unlock();
       }

@@ -36,6 +36,7 @@ import java.util.random.RandomGenerator;
  */
 @CheckReturnValue
 public final class ObjectStore implements Storage {
+  private static final int APPENDS_AT_ONCE = 8;
   private static final int BATCH_DIGITS = 8;
   private static final long HALF_SECOND = 500_000_000L;
 
@@ -63,6 +64,12 @@ public final class ObjectStore implements Storage {
   @Override
   public Entered enter(Name dataFile, Durability durability) {
     return new Writing(dataFile);
+  }
+
+  /** A request takes some ten milliseconds, and few of them share a connection's speed. */
+  @Override
+  public int appendsAtOnce() {
+    return APPENDS_AT_ONCE;
   }
 
   private static String batch(long number) {
