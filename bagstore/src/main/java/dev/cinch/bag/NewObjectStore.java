@@ -40,11 +40,11 @@ record NewObjectStore(Objects objects, Name root, String prefix, Store.Environme
     throw new IOException("not yet");
   }
 
-  private StoreLayout layout() {
+  StoreLayout layout() {
     return new StoreLayout(root);
   }
 
-  private ObjectStore storage() {
+  ObjectStore storage() {
     return new ObjectStore(objects, layout(), prefix, environment.time(), environment.random());
   }
 
@@ -54,6 +54,9 @@ record NewObjectStore(Objects objects, Name root, String prefix, Store.Environme
     try {
       return new Opened(storage, layout(), identity(storage));
     } catch (NoSuchFileException e) {
+      if (storage.isThere(layout().destroyed(), Freshness.CERTAIN)) {
+        throw new NotAStoreException(root + NewStore.HALF_DESTROYED);
+      }
       boolean lost = !storage.list(layout().logs(), Freshness.CERTAIN).isEmpty();
       throw new NotAStoreException(
           lost

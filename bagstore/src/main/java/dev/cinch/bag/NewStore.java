@@ -37,6 +37,9 @@ final class NewStore {
       " holds logs and has lost its store.json: restore that from a backup, or get the messages out"
           + " with salvage";
 
+  static final String HALF_DESTROYED =
+      " is being deleted, or half of it was: cinch destroy goes on with that";
+
   private static final Map<URI, MemoryStore> IN_MEMORY = new ConcurrentHashMap<>();
 
   private NewStore() {}

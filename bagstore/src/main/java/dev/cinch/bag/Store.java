@@ -184,8 +184,7 @@ public final class Store {
                   bytes -> StoreIdentity.decode(bytes, layout.settings()));
     } catch (NoSuchFileException | NotDirectoryException e) {
       if (NewStore.isHalfDestroyed(anybody, layout)) {
-        throw new NotAStoreException(
-            root + " is being deleted, or half of it was: cinch destroy goes on with that");
+        throw new NotAStoreException(root + NewStore.HALF_DESTROYED);
       }
       if (NewStore.isUnfinishedBackup(anybody, layout)) {
         throw new NotAStoreException(
@@ -260,6 +259,31 @@ public final class Store {
           where + ": expected file:///DIRECTORY, s3://BUCKET/PREFIX or mem:NAME");
     }
     return where.getScheme().equals("file");
+  }
+
+  /**
+   * What is in a place that may hold no whole store any more.
+   *
+   * @param layout names what a store would have there
+   */
+  public record Remains(Storage storage, StoreLayout layout) {}
+
+  /**
+   * Looks at no more than the place, which nobody may write to by this: {@link
+   * dev.cinch.bag.audit.Salvage} reads what is left of a store.
+   *
+   * @throws IllegalArgumentException if there is no storage of that scheme
+   */
+  public static Remains remains(Name where, Environment environment) throws IOException {
+    if (where.isObjects()) {
+      NewObjectStore place = NewObjectStore.at(where.text(), environment);
+      return new Remains(place.storage(), place.layout());
+    } else if (where.isDirectory()) {
+      StoreFs fs = environment.fs(where.path(), Optional.empty());
+      return new Remains(PosixStore.unread(fs, where.path()), new StoreLayout(where));
+    }
+    Opened opened = NewStore.inMemory(URI.create(where.text()), environment);
+    return new Remains(opened.storage(), opened.layout());
   }
 
   /** Whether there is a storage of that scheme. */

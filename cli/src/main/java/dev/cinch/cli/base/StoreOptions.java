@@ -44,9 +44,12 @@ public final class StoreOptions {
 
   /** Opens a store, if one is named, under the host's name. */
   public static @Nullable Store open(@Nullable Name store, TimeSource time) throws IOException {
-    return store == null
-        ? null
-        : Store.open(store, HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), time)));
+    return store == null ? null : Store.open(store, ofHost(time));
+  }
+
+  /** What this process brings along under the host's name. */
+  public static Store.Environment ofHost(TimeSource time) {
+    return HangWatch.watched(Store.Environment.of(MachineNames.ofHost(), time));
   }
 
   /** Opens the store. */

@@ -5,6 +5,8 @@ import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.OwnPaths;
 import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.registry.StoreCeilings;
+import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.object.ObjectStore;
 import dev.cinch.cli.base.Confirmation;
 import dev.cinch.cli.base.Converters.Moment;
 import dev.cinch.cli.base.ExitCode;
@@ -70,8 +72,8 @@ public final class DestroyCommand implements Callable<Integer> {
 
   @Parameters(
       paramLabel = "DIR",
-      description = "The store's directory; CINCH_STORE does not name it.")
-  Path directory;
+      description = "The store's directory, or s3://BUCKET/PREFIX; CINCH_STORE does not name it.")
+  Name directory;
 
   DestroyCommand(Io io) {
     this.io = io;
@@ -79,7 +81,10 @@ public final class DestroyCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    Path root = directory.toRealPath();
+    if (directory.isObjects()) {
+      return objects();
+    }
+    Path root = directory.path().toRealPath();
     var layout = new StoreLayout(root);
     Path settings = layout.settings().path();
     Path destroyed = layout.destroyed().path();
@@ -114,13 +119,52 @@ public final class DestroyCommand implements Callable<Integer> {
       String first = sweep.foreign.get(0).toString();
       io.say(COMMAND, "left what is not Cinch's: " + first + more(sweep.foreign.size() - 1));
     }
+    return told(root.toString(), sweep.deleted, "files and directories");
+  }
+
+  private int told(String root, long deleted, String what) throws IOException {
     try (Output out = io.output()) {
       json.print(
           out,
-          "deleted the store " + root + ", " + sweep.deleted + " files and directories",
-          line -> line.text("directory", root.toString()).number("deleted", sweep.deleted));
+          "deleted the store " + root + ", " + deleted + " " + what,
+          line -> line.text("directory", root).number("deleted", deleted));
     }
     return ExitCode.GOOD;
+  }
+
+  /** Here a note stands for the store while it is deleted: an object can't be renamed. */
+  private int objects() throws IOException {
+    Store.Remains remains = Store.remains(directory, StoreOptions.ofHost(SystemTime.INSTANCE));
+    StoreLayout layout = remains.layout();
+    ObjectStore objects = (ObjectStore) remains.storage();
+    boolean begun = objects.isThere(layout.destroyed(), Freshness.CERTAIN);
+    Store store = begun ? null : StoreOptions.open(directory, SystemTime.INSTANCE);
+    refuseUnderLeases(store);
+    Name root = layout.root();
+    Confirmation.ask(
+        io, root.last(), yes, "This deletes all logs of the store " + root + " for good.");
+    if (store != null) {
+      refuseUnderLeases(store); // a server may have started meanwhile
+      boolean unused = objects.publish(layout.destroyed(), new byte[0]);
+    }
+    objects.remove(layout.settings());
+    var progress = new Progress(io);
+    long deleted = 1;
+    var foreign = new ArrayList<Name>();
+    for (Name each : objects.all()) {
+      if (!objects.isOwn(each)) {
+        foreign.add(each);
+      } else if (!each.equals(layout.destroyed())) { // the last to go
+        objects.removeObject(each);
+        progress.show(++deleted, " objects deleted");
+      }
+    }
+    progress.end();
+    objects.remove(layout.destroyed());
+    if (!foreign.isEmpty()) {
+      io.say(COMMAND, "left what is not Cinch's: " + foreign.get(0) + more(foreign.size() - 1));
+    }
+    return told(root.toString(), deleted, "objects");
   }
 
   private static void refuseUnderLeases(@Nullable Store store) throws IOException {

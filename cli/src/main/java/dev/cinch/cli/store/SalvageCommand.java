@@ -1,26 +1,23 @@
 package dev.cinch.cli.store;
 
+import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.Salvage;
 import dev.cinch.bag.audit.SalvageSink;
 import dev.cinch.bag.audit.Salvaged;
-import dev.cinch.bag.fs.PosixFs;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.StoreLayout;
-import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.cli.base.ExitCode;
-import dev.cinch.cli.base.HangWatch;
 import dev.cinch.cli.base.Io;
 import dev.cinch.cli.base.JsonLines;
 import dev.cinch.cli.base.MessageJson;
 import dev.cinch.cli.base.Output;
 import dev.cinch.cli.base.Progress;
-import dev.cinch.cli.base.WatchedFs;
+import dev.cinch.cli.base.StoreOptions;
 import dev.cinch.cli.read.PrintOptions;
+import dev.cinch.lease.time.SystemTime;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -47,8 +44,8 @@ public final class SalvageCommand implements Callable<Integer> {
       names = "--store",
       required = true,
       paramLabel = "DIR",
-      description = "The store's directory (or set CINCH_STORE).")
-  Path store;
+      description = "The store's directory, or s3://BUCKET/PREFIX (or set CINCH_STORE).")
+  Name store;
 
   @Option(names = "--log", required = true, paramLabel = "NAME", description = "The log.")
   LogName log;
@@ -67,9 +64,8 @@ public final class SalvageCommand implements Callable<Integer> {
     try (Output out = io.output()) {
       var printer = new Printer(out);
       try {
-        var fs = new WatchedFs(new PosixFs(store, null), HangWatch.ofProcess());
-        var files = PosixStore.unread(fs, store);
-        Salvage.run(files, new StoreLayout(store).log(log), printer);
+        var left = Store.remains(store, StoreOptions.ofHost(SystemTime.INSTANCE));
+        Salvage.run(left.storage(), left.layout().log(log), printer);
       } catch (NoSuchFileException e) {
         throw new IOException("there is no log \"" + log + "\" in " + store, e);
       }

@@ -9,6 +9,7 @@ import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Numbered;
+import dev.cinch.bag.model.OwnPaths;
 import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.Entered;
@@ -241,5 +242,21 @@ public final class ObjectStore implements Storage {
     if (!requests.names(place).isEmpty()) {
       throw new DirectoryNotEmptyException(place.toString());
     }
+  }
+
+  /** All objects below the store's root, in the order of their keys. */
+  public List<Name> all() throws IOException {
+    return requests.below(layout.root()).stream().map(o -> layout.root().resolve(o.key())).toList();
+  }
+
+  /** Whether an object is the store's, by its name and place. */
+  public boolean isOwn(Name object) {
+    Name document = DataFileName.parse(object.parent().last()).isEmpty() ? object : object.parent();
+    return OwnPaths.has(document.within(layout.root()), false);
+  }
+
+  /** Removes one object; that it is gone is no error. */
+  public void removeObject(Name object) throws IOException {
+    requests.delete(object);
   }
 }
