@@ -4,6 +4,7 @@ module dev.cinch.bag {
   requires static transitive org.jspecify;
   requires com.fasterxml.jackson.databind;
   requires transitive dev.cinch.lease;
+  requires java.xml;
   requires jdk.unsupported;
   requires org.slf4j;
 

@@ -13,12 +13,19 @@ import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.storage.object.ObjectAddress;
 import dev.cinch.bag.storage.object.ObjectStore;
 import dev.cinch.bag.storage.object.Objects;
+import dev.cinch.bag.storage.object.s3.CredentialChain;
+import dev.cinch.bag.storage.object.s3.S3Bucket;
+import dev.cinch.bag.storage.object.s3.S3Objects;
 import dev.cinch.bag.store.KeyRefusedException;
 import dev.cinch.lease.Id;
+import dev.cinch.lease.http.HttpConnections.Patience;
+import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.NoSuchFileException;
+import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +37,13 @@ import org.jspecify.annotations.Nullable;
  */
 @CheckReturnValue
 record NewObjectStore(Objects objects, Name root, String prefix, Store.Environment environment) {
+  /** Connections that are kept. */
+  private static final int IN_FLIGHT = 32;
+
+  /** A large batch over a slow line needs its time; whoever has to know sooner is interrupted. */
+  private static final Patience PATIENCE =
+      new Patience(Duration.ofSeconds(3), Duration.ofSeconds(30));
+
   /**
    * As a command line names it.
    *
@@ -37,7 +51,12 @@ record NewObjectStore(Objects objects, Name root, String prefix, Store.Environme
    */
   static NewObjectStore at(String where, Store.Environment environment) throws IOException {
     ObjectAddress address = ObjectAddress.parse(where);
-    throw new IOException("not yet");
+    var here = dev.cinch.bag.storage.object.s3.Environment.ofProcess();
+    S3Bucket bucket = S3Bucket.of(address.bucket(), address.endpoint().map(URI::toString), here);
+    TimeSource time = environment.time();
+    var objects =
+        new S3Objects(bucket, new CredentialChain(here, time), time, PATIENCE, IN_FLIGHT);
+    return new NewObjectStore(objects, address.root(), address.prefix(), environment);
   }
 
   StoreLayout layout() {

@@ -34,6 +34,7 @@ import dev.cinch.lease.instance.InstanceRegistry;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.HttpURLConnection;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -204,9 +205,40 @@ class ModulesTest {
             .resideInAPackage(BAG)
             .and()
             .resideOutsideOfPackage("dev.cinch.bag.fs")
+            .and() // these are the user's, and of no store
+            .haveNameNotMatching("dev[.]cinch[.]bag[.]storage[.]object[.]s3[.](Profile|Metadata)")
             .should()
             .dependOnClassesThat()
             .belongToAnyOf(Files.class, FileChannel.class));
+  }
+
+  /** Neither can say whether a request was sent (HttpConnections). */
+  @Test
+  void nobodyUsesTheClientsOfThePlatform() {
+    holds(
+        noClasses()
+            .that()
+            .resideInAnyPackage(LIBRARIES)
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("java.net.http")
+            .orShould()
+            .dependOnClassesThat()
+            .belongToAnyOf(HttpURLConnection.class));
+  }
+
+  /** Object stores differ in their clients, and the storage knows none of them. */
+  @Test
+  void objectsKnowNoClient() {
+    holds(
+        noClasses()
+            .that()
+            .resideInAnyPackage(BAG)
+            .and()
+            .resideOutsideOfPackages("dev.cinch.bag", "dev.cinch.bag.storage.object.s3")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("dev.cinch.bag.storage.object.s3"));
   }
 
   @Test
@@ -298,6 +330,7 @@ class ModulesTest {
                 "javax.crypto..", // HMAC of datagrams, of the platform
                 "javax.naming..", // names in certificates
                 "javax.net.ssl",
+                "javax.xml.stream", // answers of S3
                 "org.slf4j",
                 "org.jspecify.annotations",
                 "com.google.errorprone.annotations",

@@ -119,7 +119,7 @@ class ShapeTest {
 
     row("lines of leases.md", 309, 320, Files.readAllLines(ROOT.resolve("docs/leases.md")));
     row("lines of protocol.md", 219, 220, Files.readAllLines(ROOT.resolve("docs/protocol.md")));
-    row("packages of bagstore", 13, 12, packages());
+    row("packages of bagstore", 15, 12, packages());
     row("packages on a circle", 0, 0, circles());
     row("imports from fs up to storage", 0, 0, imports("bag/fs/", "bag.storage."));
     row("imports from storage up to store", 0, 0, imports("bag/storage/", "bag.store."));

@@ -19,7 +19,8 @@ public interface Objects {
    *
    * @param body in this order; the buffers are left as they were
    * @return whether the server answered that it made it. If not, only a get tells what is there
-   * @throws IOException if the server refused it for sure, as without a right to it
+   * @throws java.nio.file.AccessDeniedException if the server refused it for want of a right
+   * @throws RefusedException if the server refused it otherwise; nothing was changed
    */
   boolean put(String key, ByteBuffer... body) throws IOException;
 
@@ -44,22 +45,22 @@ public interface Objects {
   record Got(byte[] bytes, long size, long changedAt, long now) {}
 
   /**
-   * The keys that begin so, in the order of their bytes.
+   * The keys that begin so, in the order of their bytes, at most 1,000 at once.
    *
-   * @param after only those behind this key; empty: all
-   * @param places whether those that have one more slash are told as a place, once
-   * @param next of an earlier answer to the same question; empty at first
+   * @param after a key behind which they begin, or what the page before said as its continuation;
+   *     empty for all
+   * @param places whether those that have one more slash are told as a prefix, once
    * @throws UnansweredException if the server did not say
    */
-  Page list(String prefix, String after, boolean places, Optional<String> next) throws IOException;
+  Listing list(String prefix, String after, boolean places) throws IOException;
 
   /**
-   * A part of a listing.
+   * A page of a listing.
    *
-   * @param places what begins a key, up to and with a slash
-   * @param next by which the rest is asked for; empty: this is all
+   * @param prefixes what begins a key, up to and with a slash
+   * @param continuation where the next page begins; empty: this is the last one
    */
-  record Page(List<Listed> objects, List<String> places, Optional<String> next) {}
+  record Listing(List<Listed> objects, List<String> prefixes, Optional<String> continuation) {}
 
   /** An object as it is listed; its size in bytes. */
   record Listed(String key, long size, long changedAt) {}

@@ -5,7 +5,7 @@ import dev.cinch.bag.model.Name;
 import dev.cinch.bag.storage.Patience;
 import dev.cinch.bag.storage.object.Objects.Got;
 import dev.cinch.bag.storage.object.Objects.Listed;
-import dev.cinch.bag.storage.object.Objects.Page;
+import dev.cinch.bag.storage.object.Objects.Listing;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -144,7 +144,7 @@ final class Requests {
         true,
         page -> {
           page.objects().forEach(object -> names.add(object.key().substring(above.length())));
-          page.places().forEach(key -> names.add(key.substring(above.length(), key.length() - 1)));
+          page.prefixes().forEach(key -> names.add(key.substring(above.length(), key.length() - 1)));
         });
     return names;
   }
@@ -182,18 +182,17 @@ final class Requests {
   }
 
   private interface Taking {
-    void take(Page page);
+    void take(Listing page);
   }
 
   private void pages(Name of, String prefix, String after, boolean places, Taking taking)
       throws IOException {
-    Optional<String> next = Optional.empty();
+    Optional<String> next = Optional.of(after);
     do {
-      Optional<String> from = next;
-      Page page =
-          ask("can't list", of, () -> Optional.of(objects.list(prefix, after, places, from)));
+      String from = next.get();
+      Listing page = ask("can't list", of, () -> Optional.of(objects.list(prefix, from, places)));
       taking.take(page);
-      next = page.next();
+      next = page.continuation();
     } while (next.isPresent());
   }
 

@@ -51,17 +51,17 @@ public final class FakeObjects implements Objects {
   }
 
   @Override
-  public Page list(String prefix, String after, boolean places, Optional<String> next) {
+  public Listing list(String prefix, String after, boolean places) {
     var objects = new ArrayList<Listed>();
     var found = new ArrayList<String>();
-    String last = next.orElse(after);
+    String last = after;
     for (var entry : all.tailMap(last, false).entrySet()) {
       String key = entry.getKey();
       if (!key.startsWith(prefix) || (places && last.endsWith("/") && key.startsWith(last))) {
         continue;
       }
       if (objects.size() + found.size() == PAGE) {
-        return new Page(objects, found, Optional.of(last));
+        return new Listing(objects, found, Optional.of(last));
       }
       int slash = places ? key.indexOf('/', prefix.length()) : -1;
       if (slash < 0) {
@@ -72,7 +72,7 @@ public final class FakeObjects implements Objects {
         found.add(last);
       }
     }
-    return new Page(List.copyOf(objects), found, Optional.empty());
+    return new Listing(List.copyOf(objects), found, Optional.empty());
   }
 
   @Override

@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 
 /**
@@ -69,10 +68,9 @@ public final class FaultyObjects implements Objects {
   }
 
   @Override
-  public Page list(String prefix, String after, boolean places, Optional<String> next)
-      throws IOException {
+  public Listing list(String prefix, String after, boolean places) throws IOException {
     answer();
-    return inner.list(prefix, after, places, next);
+    return inner.list(prefix, after, places);
   }
 
   @Override
