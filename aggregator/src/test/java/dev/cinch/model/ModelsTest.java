@@ -41,6 +41,7 @@ class ModelsTest {
             "carried_fence.py",
             "expiry.py",
             "new_logs.py",
+            "objects.py",
             "removal.py",
             "resume.py",
             "retention.py",
