@@ -54,8 +54,7 @@ record NewObjectStore(Objects objects, Name root, String prefix, Store.Environme
     var here = dev.cinch.bag.storage.object.s3.Environment.ofProcess();
     S3Bucket bucket = S3Bucket.of(address.bucket(), address.endpoint().map(URI::toString), here);
     TimeSource time = environment.time();
-    var objects =
-        new S3Objects(bucket, new CredentialChain(here, time), time, PATIENCE, IN_FLIGHT);
+    var objects = new S3Objects(bucket, new CredentialChain(here, time), time, PATIENCE, IN_FLIGHT);
     return new NewObjectStore(objects, address.root(), address.prefix(), environment);
   }
 

@@ -144,7 +144,8 @@ final class Requests {
         true,
         page -> {
           page.objects().forEach(object -> names.add(object.key().substring(above.length())));
-          page.prefixes().forEach(key -> names.add(key.substring(above.length(), key.length() - 1)));
+          page.prefixes()
+              .forEach(key -> names.add(key.substring(above.length(), key.length() - 1)));
         });
     return names;
   }
