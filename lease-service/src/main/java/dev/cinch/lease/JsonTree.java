@@ -15,6 +15,7 @@ import com.fasterxml.jackson.core.io.SerializedString;
 import com.fasterxml.jackson.core.util.ByteArrayBuilder;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.BinaryNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -23,6 +24,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
+import java.util.Base64;
 import java.util.Iterator;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -34,6 +36,7 @@ import org.jspecify.annotations.Nullable;
 @CheckReturnValue
 public final class JsonTree {
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
+  private static final Base64.Encoder BASE64 = Base64.getUrlEncoder().withoutPadding();
 
   private final JsonFactory factory;
   private final boolean indented;
@@ -132,7 +135,7 @@ public final class JsonTree {
     return array;
   }
 
-  /** The document in UTF-8, without a newline behind it. */
+  /** The document in UTF-8, without a newline behind it; bytes are in base64url. */
   public byte[] write(JsonNode node) {
     var out = new ByteArrayBuilder(); // which does not copy what it has each time it grows
     try (JsonGenerator to = factory.createGenerator(out)) {
@@ -165,6 +168,9 @@ public final class JsonTree {
       to.writeNull();
     } else if (node.isTextual()) {
       to.writeString(node.textValue());
+    } else if (node instanceof BinaryNode bytes) {
+      byte[] text = BASE64.encode(bytes.binaryValue());
+      to.writeRawUTF8String(text, 0, text.length); // raw: it has nothing to escape
     } else if (node.isBoolean()) {
       to.writeBoolean(node.booleanValue());
     } else if (node.isIntegralNumber() && node.canConvertToLong()) {

@@ -1,5 +1,6 @@
 package dev.cinch.lease;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -14,6 +15,7 @@ import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import java.nio.charset.StandardCharsets;
+import java.util.Base64;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -75,6 +77,22 @@ class JsonTreeTest {
   }
 
   @Test
+  void bytesAreWrittenInBase64urlWithoutPadding() {
+    var random = new Random(21);
+    JsonNodeFactory nodes = JsonNodeFactory.instance;
+    var plain = JsonTree.of(JsonFactory.builder(), false);
+    for (int length = 0; length < 3_000; length += 1 + length / 10) {
+      byte[] bytes = new byte[length];
+      random.nextBytes(bytes);
+      String text = Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+      JsonNode binary = nodes.arrayNode().add(bytes).add(true);
+      JsonNode textual = nodes.arrayNode().add(text).add(true);
+      assertArrayEquals(plain.write(textual), plain.write(binary));
+      assertArrayEquals(TREE.write(textual), TREE.write(binary));
+    }
+  }
+
+  @Test
   void whatIsNoDocumentIsRefused() throws Exception {
     for (String text :
         List.of(
@@ -90,6 +108,8 @@ class JsonTreeTest {
             "\u0001")) {
       assertThrows(JsonProcessingException.class, () -> MAPPER.readTree(text), text);
       assertThrows(JsonProcessingException.class, () -> TREE.read(text), text);
+      byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+      assertThrows(JsonProcessingException.class, () -> TREE.read(bytes), text);
     }
     String deep = "[".repeat(2_000) + "]".repeat(2_000);
     assertThrows(JsonProcessingException.class, () -> TREE.read(deep));

@@ -89,7 +89,7 @@ final class Endpoints {
             inWords(failure.message()), failure.refusal().orElse(null));
       }
       try {
-        return reader.read(JsonFields.parse(answer.body()));
+        return reader.read(JsonFields.parseAnswer(answer.body()));
       } catch (WireException e) {
         throw another(String.valueOf(e.getMessage()));
       }

@@ -71,7 +71,7 @@ public final class Fields<T> {
 
   /** Each as its signed bytes in base64url. */
   public static final Kind<List<SignedWitness>> WITNESSES =
-      new Kind<>(Fields::witnesses, all -> array(all, w -> NODES.textNode(base64(w.bytes()))));
+      new Kind<>(Fields::witnesses, all -> array(all, w -> NODES.binaryNode(w.bytes())));
 
   /** An object with these fields and no others. */
   public static <V> Kind<V> an(Document<V> document) {

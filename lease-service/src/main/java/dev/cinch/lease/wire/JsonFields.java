@@ -45,10 +45,21 @@ public final class JsonFields {
 
   /** Parses UTF-8 that is one object and nothing else. */
   public static JsonFields parse(byte[] utf8) throws WireException {
-    String text = decoded(utf8);
+    return parse(utf8, false);
+  }
+
+  /**
+   * As {@link #parse(byte[])}, and sooner of a long body. Of bytes Jackson says in other words what
+   * is wrong, so requests are not read so: their senders are told.
+   */
+  public static JsonFields parseAnswer(byte[] utf8) throws WireException {
+    return parse(utf8, isPlain(utf8));
+  }
+
+  private static JsonFields parse(byte[] utf8, boolean plain) throws WireException {
     JsonNode node;
     try {
-      node = JSON.read(text);
+      node = plain ? JSON.read(utf8) : JSON.read(decoded(utf8));
     } catch (IOException | RuntimeException e) {
       // Unchecked is what the parser says of names that were chosen to share a place in its table.
       String message =
@@ -61,7 +72,16 @@ public final class JsonFields {
     return of(node, "the body");
   }
 
-  /** Of bytes Jackson would also take UTF-16 and UTF-32, by guessing. */
+  /** Whether it is ASCII without NUL, as nearly all is: that is UTF-8 to everybody. */
+  private static boolean isPlain(byte[] body) {
+    int all = 0;
+    for (byte each : body) {
+      all |= each | (each - 1); // below zero for NUL too
+    }
+    return all >= 0;
+  }
+
+  /** Of other bytes Jackson would also take UTF-16 and UTF-32, by guessing. */
   private static String decoded(byte[] utf8) throws WireException {
     ByteBuffer in = ByteBuffer.wrap(utf8);
     CharBuffer out = CharBuffer.allocate(utf8.length);

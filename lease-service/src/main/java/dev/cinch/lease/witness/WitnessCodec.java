@@ -234,7 +234,11 @@ public final class WitnessCodec {
   }
 
   private static void putLogs(ByteBuffer out, LogSet logs) {
-    out.putShort((short) (logs.all() ? ALL_LOGS : logs.ids().size()));
+    if (logs.all() || logs.isEmpty()) { // as nearly all are
+      out.putShort((short) (logs.all() ? ALL_LOGS : 0));
+      return;
+    }
+    out.putShort((short) logs.ids().size());
     logs.ids().forEach(id -> id.write(out));
   }
 
