@@ -58,8 +58,9 @@ public final class InWords {
     if (e instanceof NoSuchFileException) {
       return "no such file or directory";
     }
-    if (e instanceof AccessDeniedException) {
-      return "permission denied";
+    if (e instanceof AccessDeniedException denied) {
+      boolean ofStorage = denied.getFile() == null && denied.getReason() != null;
+      return ofStorage ? denied.getReason() : "permission denied";
     }
     if (e instanceof FileAlreadyExistsException) {
       return "exists already";

@@ -68,14 +68,16 @@ final class Requests {
   private <T> T ask(String what, Name of, Question<T> question) throws IOException {
     long began = time.monotonicNanos();
     for (long pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
-      IOException why;
+      UnansweredException why;
       try {
         Optional<T> told = question.ask();
         answered = true;
         if (told.isPresent()) {
           return told.get();
         }
-        why = new UnansweredException("the object store did not say what became of it");
+        why =
+            new UnansweredException(
+                what + " " + of + ": the object store does not say what became of it");
       } catch (NoSuchFileException e) {
         answered = true;
         throw (NoSuchFileException) new NoSuchFileException(of.toString()).initCause(e);
@@ -83,7 +85,7 @@ final class Requests {
         why = e;
       }
       if (time.monotonicNanos() - began > (answered ? PATIENCE : FIRST_PATIENCE)) {
-        throw new UnansweredException(what + " " + of + ": " + why.getMessage(), why);
+        throw why;
       }
       // Those that were turned away together do not come back together.
       Patience.sleep(time, of, pause / 2 + random.nextLong(pause));
