@@ -51,7 +51,9 @@ class StoreUriTest {
   void anotherSchemeIsRefused() {
     var e =
         assertThrows(
-            IllegalArgumentException.class, () -> open(URI.create("s3://bucket/store"), "m1"));
-    assertEquals("s3://bucket/store: expected file:///DIRECTORY or mem:NAME", e.getMessage());
+            IllegalArgumentException.class, () -> open(URI.create("gs://bucket/store"), "m1"));
+    assertEquals(
+        "gs://bucket/store: expected file:///DIRECTORY, s3://BUCKET/PREFIX or mem:NAME",
+        e.getMessage());
   }
 }

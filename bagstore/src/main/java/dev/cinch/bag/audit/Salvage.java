@@ -60,7 +60,9 @@ public final class Salvage {
   }
 
   private long run() throws IOException {
-    List<String> unused = storage.list(log.root(), Freshness.CACHED); // there must be something
+    if (storage.list(log.root(), Freshness.CACHED).isEmpty()) {
+      throw new NoSuchFileException(log.root().toString()); // a place is there with what is in it
+    }
     var chain = new KnownChain(storage, log, sink);
     chain.read();
     var segments = new SegmentSalvager(storage, sink);
