@@ -56,19 +56,26 @@ public final class PutBench {
       var nobody = Map.of("AWS_ACCESS_KEY_ID", "k", "AWS_SECRET_ACCESS_KEY", "s");
       Environment here = new Environment(nobody, Path.of("/nowhere"));
       S3Objects objects = objects("bench", Optional.of("http://127.0.0.1:" + port), here, threads);
+      var by = new Credentials("k", "s", Optional.empty(), Long.MAX_VALUE, "the bench");
+      URI base = URI.create("http://127.0.0.1:" + port + "/bench");
       for (int round = 0; round < 4; round++) {
         bench.round("S3Objects", () -> number -> put(objects, "k" + number, body));
-        bench.round("bare, signed", () -> bare(port, body, true));
-        bench.round("bare", () -> bare(port, body, false));
+        bench.round("bare, signed", () -> bare(base, Optional.of(by), body));
+        bench.round("bare", () -> bare(base, Optional.empty(), body));
       }
     }
     String bucket = System.getenv("CINCH_TEST_S3");
     if (bucket != null) {
-      S3Objects there = objects(bucket, Optional.empty(), Environment.ofProcess(), threads);
+      Environment process = Environment.ofProcess();
+      S3Objects there = objects(bucket, Optional.empty(), process, threads);
+      var by = Optional.of(new CredentialChain(process, SystemTime.INSTANCE).current());
+      URI base = S3Bucket.of(bucket, Optional.empty(), process).base();
       String below = "bench-" + UUID.randomUUID() + "/";
       for (int round = 0; round < 3; round++) {
         String prefix = below + round + "/";
         bench.round("S3Objects there", () -> number -> put(there, prefix + number, body));
+        URI bare = URI.create(base + "/" + prefix + "bare");
+        bench.round("bare there", () -> bare(bare, by, body));
       }
     }
   }
@@ -90,30 +97,41 @@ public final class PutBench {
     }
   }
 
-  private static Put bare(int port, byte[] body, boolean signed) throws Exception {
-    var socket = new Socket(InetAddress.getLoopbackAddress(), port);
+  private static Put bare(URI base, Optional<Credentials> by, byte[] body) throws Exception {
+    var socket = new Socket(base.getHost(), base.getPort());
     socket.setTcpNoDelay(true);
-    var by = new Credentials("k", "s", Optional.empty(), Long.MAX_VALUE, "the bench");
     var signer = new Signer("us-east-1");
-    byte[] unsigned = bytes(head(body, Map.of()), body);
+    byte[] unsigned = bytes(head(base, body, Map.of()), body);
+    var answer = new byte[4 << 10];
     return number -> {
       byte[] all = unsigned;
-      if (signed) {
-        var uri = URI.create("http://127.0.0.1:" + port + "/bench/k");
+      if (by.isPresent()) {
+        URI uri = URI.create(base + "/" + number);
         ByteBuffer[] parts = {ByteBuffer.wrap(body)};
         var headers = Map.of("if-none-match", "*");
         long now = SystemTime.INSTANCE.wallNanos();
-        all = bytes(head(body, signer.sign(by, "PUT", uri, headers, parts, now)), body);
+        var signed = signer.sign(by.get(), "PUT", uri, headers, parts, now);
+        all = bytes(head(uri, body, signed), body);
       }
       socket.getOutputStream().write(all);
-      if (socket.getInputStream().readNBytes(YES.length()).length < YES.length()) {
-        throw new IllegalStateException("no answer");
+      int have = 0;
+      while (end(answer, have) < 0) {
+        int count = socket.getInputStream().read(answer, have, answer.length - have);
+        if (count < 0) {
+          throw new IllegalStateException("no answer");
+        }
+        have += count;
+      }
+      String said = new String(answer, 0, have, ISO_8859_1);
+      if (!said.startsWith("HTTP/1.1 200")) {
+        throw new IllegalStateException(said);
       }
     };
   }
 
-  private static String head(byte[] body, Map<String, String> headers) {
-    var head = new StringBuilder("PUT /bench/k HTTP/1.1\r\nHost: x\r\n");
+  private static String head(URI uri, byte[] body, Map<String, String> headers) {
+    var head = new StringBuilder("PUT " + uri.getRawPath() + " HTTP/1.1\r\n");
+    head.append("Host: " + uri.getRawAuthority() + "\r\n");
     headers.forEach((name, value) -> head.append(name + ": " + value + "\r\n"));
     return head.append("Content-Length: " + body.length + "\r\n\r\n").toString();
   }
