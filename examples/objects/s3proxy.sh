@@ -5,7 +5,8 @@
 #
 # Says "ready" when it takes requests on 127.0.0.1, and which variables lead there; Ctrl-C ends it.
 # Its key and secret are known to everybody: it is no place for data. Maven gets s3proxy and what
-# that needs the first time, into examples/objects/target. Exit code 4 if something is missing.
+# that needs the first time, into examples/objects/target. Exit code 4 if something is
+# missing or the port is taken.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 if [ $# -lt 2 ] || [ $# -gt 3 ]; then
@@ -32,7 +33,12 @@ if [ ! -e "$jars/complete" ]; then
   touch "$jars/complete"
 fi
 
-mkdir -p "$directory/$bucket" # as s3proxy makes one
+answers() { (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; }
+if answers; then
+  echo "s3proxy: somebody else has port $port" >&2
+  exit 4
+fi
+(umask 077 && mkdir -p "$directory/$bucket") # or s3proxy lets everybody read
 directory=$(cd "$directory" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/cinch-s3proxy.XXXXXX")
 server=
@@ -60,7 +66,7 @@ cat >"$work/logback.xml" <<C
 C
 java -cp "$work:$jars/*" org.gaul.s3proxy.Main --properties "$work/s3proxy.conf" &
 server=$!
-until (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do
+until answers; do
   kill -0 "$server" 2>/dev/null || { echo "s3proxy: it did not start" >&2; exit 4; }
   sleep 0.2
 done

@@ -11,7 +11,6 @@ import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
@@ -158,16 +157,17 @@ final class Connection implements AutoCloseable {
 
   /** For what knows no time itself: it is closed if that has not ended in time. */
   private void orClose(Step step) throws IOException {
-    Future<?> closing = Deadlines.close(this, deadline);
+    boolean inTime = false;
+    Deadlines.begin(this, deadline);
     try {
       step.run();
     } catch (IOException e) {
       throw isLate() ? late() : e;
     } finally {
-      closing.cancel(false);
+      inTime = Deadlines.end(this);
     }
-    if (!closing.isCancelled()) {
-      throw late(); // or it would be closed while it is used for something else
+    if (!inTime) {
+      throw late(); // it is closed, or will be
     }
   }
 

@@ -13,13 +13,14 @@ import java.net.URI;
 import java.net.UnknownHostException;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
@@ -197,10 +198,11 @@ public final class HttpConnections {
     throw (ConnectException) new ConnectException("no address for the name").initCause(why);
   }
 
-  /** Connections that nobody uses, the newest first. Thread-safe. */
+  /** Connections that nobody uses, the newest first. Without locks, which many would wait for. */
   private static final class Idle {
     private final int most;
-    private final Deque<Connection> connections = new ArrayDeque<>();
+    private final AtomicInteger count = new AtomicInteger();
+    private final Deque<Connection> connections = new ConcurrentLinkedDeque<>();
 
     Idle(int most) {
       this.most = most;
@@ -209,24 +211,28 @@ public final class HttpConnections {
     /** One that is as it was left; none if there is none. */
     @Nullable Connection take() {
       while (true) {
-        Connection next = poll();
-        if (next == null || next.isFresh()) { // asks the system, which others need not wait for
+        Connection next = connections.poll();
+        if (next == null) {
+          return null;
+        }
+        count.decrementAndGet();
+        if (next.isFresh()) {
           return next;
         }
         next.close();
       }
     }
 
-    private synchronized @Nullable Connection poll() {
-      return connections.poll();
-    }
-
     /** Whether it is kept. */
-    synchronized boolean put(Connection used) {
-      return connections.size() < most && connections.offerFirst(used);
+    boolean put(Connection used) {
+      if (count.incrementAndGet() > most) {
+        count.decrementAndGet();
+        return false;
+      }
+      return connections.offerFirst(used);
     }
 
-    synchronized void close() {
+    void close() {
       connections.forEach(Connection::close);
       connections.clear();
     }

@@ -33,7 +33,10 @@ public record Request(
   /** What a client says as {@code Host}. */
   public static String host(URI uri) throws ConnectException {
     HostPort to = hostPort(uri);
-    String host = to.host().replaceFirst("%[^]]*", ""); // no zone
+    String host = to.host();
+    if (host.indexOf('%') >= 0) {
+      host = host.replaceFirst("%[^]]*", ""); // no zone
+    }
     return to.port() < 0 ? host : host + ":" + to.port();
   }
 

@@ -41,6 +41,9 @@ record Answer(int status, Map<String, String> headers, byte[] body) {
 
   /** The error in its body; empty if that is something else. */
   Optional<Xml> error() {
+    if (body.length == 0) {
+      return Optional.empty();
+    }
     try {
       return Optional.of(Xml.read(body)).filter(xml -> xml.name().equals("Error"));
     } catch (IOException e) {

@@ -4,7 +4,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.util.Optional;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,7 +19,7 @@ public final class CredentialChain implements Credentials.Source {
   private final Environment environment;
   private final TimeSource time;
   private final Metadata metadata;
-  private final ReentrantLock looking = new ReentrantLock();
+  private final Semaphore looking = new Semaphore(1);
   private volatile @Nullable Credentials found;
 
   public CredentialChain(Environment environment, TimeSource time) {
@@ -37,7 +37,7 @@ public final class CredentialChain implements Credentials.Source {
     if (now != null && time.wallNanos() < now.expires()) {
       return renewed(now);
     }
-    looking.lockInterruptibly();
+    looking.acquire();
     try {
       now = found;
       if (now == null || time.wallNanos() >= now.expires() - BEFORE) {
@@ -46,13 +46,13 @@ public final class CredentialChain implements Credentials.Source {
       }
       return now;
     } finally {
-      looking.unlock();
+      looking.release();
     }
   }
 
   /** The old ones hold still, so nobody waits for others or fails. */
   private Credentials renewed(Credentials old) throws InterruptedException {
-    if (!looking.tryLock()) {
+    if (!looking.tryAcquire()) {
       return old;
     }
     try {
@@ -62,7 +62,7 @@ public final class CredentialChain implements Credentials.Source {
     } catch (IOException e) {
       return old;
     } finally {
-      looking.unlock();
+      looking.release();
     }
   }
 

@@ -72,24 +72,24 @@ final class Signer {
     var canonical = new StringBuilder(method).append('\n');
     canonical.append(uri.getRawPath().isEmpty() ? "/" : uri.getRawPath()).append('\n');
     canonical.append(query(uri)).append('\n');
-    signed.forEach(
-        (name, value) ->
-            canonical
-                .append(name)
-                .append(':')
-                .append(value.strip().replaceAll(" +", " "))
-                .append('\n'));
+    for (var header : signed.entrySet()) {
+      canonical.append(header.getKey()).append(':');
+      canonical.append(once(header.getValue())).append('\n');
+    }
     canonical.append('\n').append(names).append('\n').append(hash);
 
     String scope = day + "/" + region + "/s3/aws4_request";
     String hashed = hex(Sha256.of(canonical.toString().getBytes(UTF_8)));
     String text = String.join("\n", ALGORITHM, time, scope, hashed);
     String signature = hex(hmac(key(by.secret(), day), text));
-    all.put(
-        "authorization",
-        "%s Credential=%s/%s,SignedHeaders=%s,Signature=%s"
-            .formatted(ALGORITHM, by.keyId(), scope, names, signature));
+    String credential = ALGORITHM + " Credential=" + by.keyId() + "/" + scope;
+    all.put("authorization", credential + ",SignedHeaders=" + names + ",Signature=" + signature);
     return all;
+  }
+
+  /** A value with one space where it has more. */
+  private static String once(String value) {
+    return value.contains("  ") ? value.strip().replaceAll(" +", " ") : value.strip();
   }
 
   private static String query(URI uri) {
@@ -160,7 +160,11 @@ final class Signer {
               || (c >= '0' && c <= '9')
               || UNRESERVED.indexOf(c) >= 0
               || (slashes && c == '/');
-      encoded.append(plain ? String.valueOf(c) : "%%%02X".formatted((int) c));
+      if (plain) {
+        encoded.append(c);
+      } else {
+        encoded.append("%%%02X".formatted((int) c));
+      }
     }
     return encoded.toString();
   }

@@ -39,7 +39,7 @@ class CredentialChainTest {
   }
 
   private String refusal() {
-    return assertThrows(AccessDeniedException.class, this::found).getMessage();
+    return String.valueOf(assertThrows(AccessDeniedException.class, this::found).getMessage());
   }
 
   private Path file(String name, String text) throws Exception {

@@ -429,7 +429,10 @@ class S3ObjectsTest {
     var late =
         assertThrows(
             UnansweredException.class, () -> objects(server.address(), HASTY).get("k", 0, 1));
-    assertTrue(late.getMessage().contains(": no answer in time; "), late.getMessage());
+    assertEquals(
+        "GET s3://abc/k at %s: no answer in time; see whether the server runs and is reached from here"
+            .formatted(server.address()),
+        late.getMessage());
     assertInstanceOf(IOException.class, late.getCause());
   }
 }

@@ -1,11 +1,7 @@
-package dev.cinch.bag.bench;
+package dev.cinch.bag.storage.object.s3;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import dev.cinch.bag.storage.object.s3.CredentialChain;
-import dev.cinch.bag.storage.object.s3.Environment;
-import dev.cinch.bag.storage.object.s3.S3Bucket;
-import dev.cinch.bag.storage.object.s3.S3Objects;
 import dev.cinch.lease.http.HttpConnections.Patience;
 import dev.cinch.lease.time.SystemTime;
 import java.io.InputStream;
@@ -13,26 +9,28 @@ import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * PUTs of one size by many threads: through {@link S3Objects}, and over bare sockets that sign
- * nothing, to a server that reads and says yes. Arguments: the size in bytes, the threads, and the
+ * PUTs of one size by many threads: through {@link S3Objects}, and over bare sockets, signed and
+ * not, to a server that reads and says yes. Arguments: the size in bytes, the threads, and the
  * seconds of a round. With {@code CINCH_TEST_S3}, a bucket, the former go there too.
  */
-public final class ObjectPutBench {
+public final class PutBench {
   private static final String YES = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
   private final int threads;
   private final long nanos;
 
-  private ObjectPutBench(int threads, long nanos) {
+  private PutBench(int threads, long nanos) {
     this.threads = threads;
     this.nanos = nanos;
   }
@@ -50,7 +48,7 @@ public final class ObjectPutBench {
     int size = args.length > 0 ? Integer.parseInt(args[0]) : 20_000;
     int threads = args.length > 1 ? Integer.parseInt(args[1]) : 64;
     long seconds = args.length > 2 ? Long.parseLong(args[2]) : 5;
-    var bench = new ObjectPutBench(threads, seconds * 1_000_000_000L);
+    var bench = new PutBench(threads, seconds * 1_000_000_000L);
     byte[] body = new byte[size];
     try (var listening = new ServerSocket(0, 200, InetAddress.getLoopbackAddress())) {
       daemon(() -> accept(listening));
@@ -58,18 +56,26 @@ public final class ObjectPutBench {
       var nobody = Map.of("AWS_ACCESS_KEY_ID", "k", "AWS_SECRET_ACCESS_KEY", "s");
       Environment here = new Environment(nobody, Path.of("/nowhere"));
       S3Objects objects = objects("bench", Optional.of("http://127.0.0.1:" + port), here, threads);
+      var by = new Credentials("k", "s", Optional.empty(), Long.MAX_VALUE, "the bench");
+      URI base = URI.create("http://127.0.0.1:" + port + "/bench");
       for (int round = 0; round < 4; round++) {
         bench.round("S3Objects", () -> number -> put(objects, "k" + number, body));
-        bench.round("bare sockets", () -> bare(port, body));
+        bench.round("bare, signed", () -> bare(base, Optional.of(by), body));
+        bench.round("bare", () -> bare(base, Optional.empty(), body));
       }
     }
     String bucket = System.getenv("CINCH_TEST_S3");
     if (bucket != null) {
-      S3Objects there = objects(bucket, Optional.empty(), Environment.ofProcess(), threads);
+      Environment process = Environment.ofProcess();
+      S3Objects there = objects(bucket, Optional.empty(), process, threads);
+      var by = Optional.of(new CredentialChain(process, SystemTime.INSTANCE).current());
+      URI base = S3Bucket.of(bucket, Optional.empty(), process).base();
       String below = "bench-" + UUID.randomUUID() + "/";
       for (int round = 0; round < 3; round++) {
         String prefix = below + round + "/";
         bench.round("S3Objects there", () -> number -> put(there, prefix + number, body));
+        URI bare = URI.create(base + "/" + prefix + "bare");
+        bench.round("bare there", () -> bare(bare, by, body));
       }
     }
   }
@@ -91,19 +97,50 @@ public final class ObjectPutBench {
     }
   }
 
-  private static Put bare(int port, byte[] body) throws Exception {
-    var socket = new Socket(InetAddress.getLoopbackAddress(), port);
+  private static Put bare(URI base, Optional<Credentials> by, byte[] body) throws Exception {
+    var socket = new Socket(base.getHost(), base.getPort());
     socket.setTcpNoDelay(true);
-    String head = "PUT /bench/k HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n";
-    byte[] first = head.formatted(body.length).getBytes(ISO_8859_1);
-    byte[] all = new byte[first.length + body.length];
-    System.arraycopy(first, 0, all, 0, first.length);
+    var signer = new Signer("us-east-1");
+    byte[] unsigned = bytes(head(base, body, Map.of()), body);
+    var answer = new byte[4 << 10];
     return number -> {
+      byte[] all = unsigned;
+      if (by.isPresent()) {
+        URI uri = URI.create(base + "/" + number);
+        ByteBuffer[] parts = {ByteBuffer.wrap(body)};
+        var headers = Map.of("if-none-match", "*");
+        long now = SystemTime.INSTANCE.wallNanos();
+        var signed = signer.sign(by.get(), "PUT", uri, headers, parts, now);
+        all = bytes(head(uri, body, signed), body);
+      }
       socket.getOutputStream().write(all);
-      if (socket.getInputStream().readNBytes(YES.length()).length < YES.length()) {
-        throw new IllegalStateException("no answer");
+      int have = 0;
+      while (end(answer, have) < 0) {
+        int count = socket.getInputStream().read(answer, have, answer.length - have);
+        if (count < 0) {
+          throw new IllegalStateException("no answer");
+        }
+        have += count;
+      }
+      String said = new String(answer, 0, have, ISO_8859_1);
+      if (!said.startsWith("HTTP/1.1 200")) {
+        throw new IllegalStateException(said);
       }
     };
+  }
+
+  private static String head(URI uri, byte[] body, Map<String, String> headers) {
+    var head = new StringBuilder("PUT " + uri.getRawPath() + " HTTP/1.1\r\n");
+    head.append("Host: " + uri.getRawAuthority() + "\r\n");
+    headers.forEach((name, value) -> head.append(name + ": " + value + "\r\n"));
+    return head.append("Content-Length: " + body.length + "\r\n\r\n").toString();
+  }
+
+  private static byte[] bytes(String head, byte[] body) {
+    byte[] first = head.getBytes(ISO_8859_1);
+    byte[] all = Arrays.copyOf(first, first.length + body.length);
+    System.arraycopy(body, 0, all, first.length, body.length);
+    return all;
   }
 
   private void round(String what, Puts puts) throws Exception {
