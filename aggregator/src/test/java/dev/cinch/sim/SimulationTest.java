@@ -30,7 +30,7 @@ class SimulationTest {
     if (!campaign.failures().isEmpty()) {
       var text = new ByteArrayOutputStream();
       try (var out = new PrintStream(text, true, StandardCharsets.UTF_8)) {
-        Campaign.explain(campaign.failures().firstKey(), true, out);
+        Campaign.explain(Plan.draw(campaign.failures().firstKey()), true, out);
       }
       throw new AssertionError(campaign.failures() + "\n" + text.toString(StandardCharsets.UTF_8));
     }
