@@ -17,7 +17,7 @@ import java.util.Set;
 final class ReaderActor extends Actor {
   /** What verify must take for damage. */
   private static final Set<FaultKind> UNREADABLE =
-      EnumSet.of(FaultKind.READ_ERROR, FaultKind.META_ERROR);
+      EnumSet.of(FaultKind.READ_ERROR, FaultKind.META_ERROR, FaultKind.OBJECT_AWAY);
 
   private final boolean follows;
 
