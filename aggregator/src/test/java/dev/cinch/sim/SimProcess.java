@@ -135,10 +135,11 @@ final class SimProcess implements Gate, TimeSource, Lanes.Task<SimProcess> {
   Store openStore() throws IOException, InterruptedException {
     SimStore place = store();
     while (true) {
+      boolean calm = faults.stopped();
       try {
         return place.open();
       } catch (IOException e) {
-        if (faults.stopped()) {
+        if (calm) {
           throw e;
         }
         sleepNanos(50_000_000);
