@@ -3,6 +3,7 @@ package dev.cinch.sim;
 import dev.cinch.lease.sim.Broken;
 import dev.cinch.lease.sim.Counts;
 import dev.cinch.lease.sim.SeedCampaign;
+import dev.cinch.sim.fs.FsKind;
 import java.io.PrintStream;
 import java.util.List;
 
@@ -12,7 +13,8 @@ import java.util.List;
  * <p>{@code Campaign FROM COUNT [--seconds N] [--threads N] [--trace] [--brief] [--among
  * TRAIT,...]}: seeds from {@code FROM} on; {@code --trace} prints the whole trace of each failing
  * seed, {@code --brief} leaves out looking for smaller worlds, {@code --among} passes over worlds
- * that lack any of these traits. Exits with 1 if a rule was broken.
+ * that lack any of these traits. With {@code --among OBJECTS} all worlds have their store in an
+ * object store; without, none has. Exits with 1 if a rule was broken.
  */
 public final class Campaign implements SeedCampaign.Bench {
   private final Workbench bench = new Workbench();
@@ -34,7 +36,7 @@ public final class Campaign implements SeedCampaign.Bench {
 
   @Override
   public boolean run(long seed, Counts counts) {
-    Plan plan = Plan.draw(seed);
+    Plan plan = draw(seed, traits);
     if (!traits.stream().allMatch(plan::has)) {
       return false;
     }
@@ -51,10 +53,16 @@ public final class Campaign implements SeedCampaign.Bench {
     bench.close();
   }
 
+  /** The world of a seed; that of an object store if this is among its traits. */
+  static Plan draw(long seed, List<String> traits) {
+    Plan plan = Plan.draw(seed);
+    return traits.contains(FsKind.OBJECTS.name()) ? plan.onObjects() : plan;
+  }
+
   /** In how small a world it still fails. */
-  static void explain(long seed, boolean whole, PrintStream out) {
+  static void explain(Plan failing, boolean whole, PrintStream out) {
     try (var bench = new Workbench()) {
-      Plan smaller = new Shrinker(bench).shrink(Plan.draw(seed));
+      Plan smaller = new Shrinker(bench).shrink(failing);
       Outcome again = Simulation.run(smaller, bench);
       out.println("  smaller: " + smaller);
       again.violations().forEach(v -> out.println("  smaller: " + v));
@@ -94,10 +102,11 @@ public final class Campaign implements SeedCampaign.Bench {
     campaign.run(from, count, seconds * 1_000_000_000L, threads);
     boolean whole = trace;
     boolean shrink = !brief;
+    List<String> all = traits;
     campaign.end(
         seed -> {
           if (shrink) {
-            explain(seed, whole, System.out);
+            explain(draw(seed, all), whole, System.out);
           }
         });
   }

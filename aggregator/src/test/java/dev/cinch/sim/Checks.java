@@ -10,7 +10,6 @@ import dev.cinch.bag.StoreCut;
 import dev.cinch.bag.audit.AuditReport;
 import dev.cinch.bag.audit.Finding.Severity;
 import dev.cinch.bag.audit.LeaseAuditor;
-import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.audit.Violation;
 import dev.cinch.bag.close.TooEarlyException;
 import dev.cinch.bag.format.Envelope;
@@ -27,7 +26,6 @@ import dev.cinch.lease.sim.SimClock;
 import dev.cinch.sim.History.Attempt;
 import dev.cinch.sim.History.Held;
 import dev.cinch.sim.Scan.Found;
-import dev.cinch.sim.fs.ClientFs;
 import dev.cinch.view.Aggregator;
 import dev.cinch.view.Expiry;
 import dev.cinch.view.Retention;
@@ -65,7 +63,7 @@ final class Checks {
     var gate = new JudgesGate(world.scheduler);
     SimMachine machine = world.machine("judge", World.FIRST_USER);
     machine.setClock();
-    Store store = Store.open(World.ROOT, environment(machine, gate, 11));
+    Store store = store(machine, gate, 11).open();
     var settled = new ArrayList<List<Found>>();
     for (int i = 0; i < plan.logs(); i++) {
       Log log = store.createLog(Workbench.log(i));
@@ -93,7 +91,7 @@ final class Checks {
     if (rng.oneIn(3)) {
       SimMachine root = world.machine("root", 0);
       root.setClock();
-      segments(Store.open(World.ROOT, environment(root, gate, 15)), settled);
+      segments(store(root, gate, 15).open(), settled);
     }
     if (plan.removing()) {
       removal(store, machine, gate);
@@ -119,10 +117,9 @@ final class Checks {
     }
   }
 
-  private Store.Environment environment(SimMachine machine, JudgesGate gate, long purpose) {
-    ClientFs fs = SimProcess.fs(world, machine, gate);
+  private SimStore store(SimMachine machine, JudgesGate gate, long purpose) {
     var time = new JudgesTime(world.scheduler, machine);
-    return new Store.Environment(fs, machine.name, time, Rng.of(plan.seed(), purpose));
+    return new SimStore(world, machine, gate, time, Rng.of(plan.seed(), purpose));
   }
 
   /** Advances the horizon past everything, and reads what there is. */
@@ -296,14 +293,13 @@ final class Checks {
   }
 
   private void verify(SimMachine machine, JudgesGate gate) throws IOException {
-    StoreVerifier.verify(
-        World.ROOT,
-        environment(machine, gate, 12),
-        finding -> {
-          if (finding.severity() == Severity.DAMAGE) {
-            history.violation("verify: " + finding);
-          }
-        });
+    store(machine, gate, 12)
+        .verify(
+            finding -> {
+              if (finding.severity() == Severity.DAMAGE) {
+                history.violation("verify: " + finding);
+              }
+            });
   }
 
   private void audit(Store store) throws IOException {
@@ -347,7 +343,7 @@ final class Checks {
   /** A machine's old caches give the same answer. */
   private void otherReader(SimMachine m, List<List<Found>> settled, JudgesGate gate)
       throws IOException {
-    Store store = Store.open(World.ROOT, environment(m, gate, 14));
+    Store store = store(m, gate, 14).open();
     for (int i = 0; i < plan.logs(); i++) {
       if (!read(store.log(Workbench.log(i)), i).equals(settled.get(i))) {
         history.violation("another answer on " + m + " about log " + i);

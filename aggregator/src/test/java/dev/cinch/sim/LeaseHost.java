@@ -207,8 +207,7 @@ final class LeaseHost implements SimProcess.Body {
   }
 
   private Store open(LeaseInstance instance) throws IOException {
-    var fs = SimProcess.fs(world, machine, instance);
-    return Store.open(World.ROOT, new Store.Environment(fs, machine.name, instance, random));
+    return new SimStore(world, machine, instance, instance, random).open();
   }
 
   private void start(LeaseInstance instance, int index) throws IOException {

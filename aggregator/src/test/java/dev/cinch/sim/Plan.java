@@ -74,6 +74,23 @@ record Plan(
   private static final Set<Theme> LEASES = EnumSet.of(Theme.LEASING, Theme.READING);
   private static final Set<Theme> RETIRES = EnumSet.of(Theme.RETIRING, Theme.READING, Theme.POWER);
 
+  /** What goes wrong wherever the store is. */
+  private static final Set<FaultKind> ANYWHERE =
+      EnumSet.of(
+          FaultKind.PAUSE,
+          FaultKind.CRASH,
+          FaultKind.MACHINE_CRASH,
+          FaultKind.CLOCK_STEP,
+          FaultKind.SERVER_CLOCK_STEP,
+          FaultKind.AMBUSH,
+          FaultKind.REQUEST_LOST,
+          FaultKind.ANSWER_LOST,
+          FaultKind.RPC_SLOW,
+          FaultKind.RPC_DOUBLED,
+          FaultKind.SERVICE_CRASH,
+          FaultKind.SERVICE_ZOMBIE,
+          FaultKind.SERVICE_CLOCK_STEP);
+
   /** What leaves holders alone, so that they meet those of other instances. */
   private static final Set<FaultKind> MILD =
       EnumSet.of(
@@ -83,6 +100,74 @@ record Plan(
           FaultKind.LISTINGS_CACHED,
           FaultKind.SERVICE_ZOMBIE,
           FaultKind.AMBUSH);
+
+  /**
+   * What an object store's clock is rounded by: it names a second, and nobody is further from its
+   * middle than half of one.
+   */
+  private static final long SECOND_MS = 1_000;
+
+  /** Whether the store is in an object store. */
+  boolean ofObjects() {
+    return kind == FsKind.OBJECTS;
+  }
+
+  /** How far clocks may be off. */
+  long boundMs() {
+    return ofObjects() ? BOUND_MS + SECOND_MS / 2 : BOUND_MS;
+  }
+
+  /** How much of that the server's clock takes, since it is rounded. */
+  long roundedNanos() {
+    return ofObjects() ? SECOND_MS / 2 * 1_000_000 : tickNanos;
+  }
+
+  /**
+   * The same world with its store in an object store: wider bounds, and no users, caches, modes or
+   * disks. Half of the kinds of faults of such stores, or so, are on.
+   */
+  Plan onObjects() {
+    Rng rng = Rng.of(seed, 19);
+    var others = EnumSet.range(FaultKind.OBJECT_REQUEST_LOST, FaultKind.OBJECT_AWAY);
+    var kinds = EnumSet.copyOf(on);
+    kinds.retainAll(ANYWHERE);
+    int density = rng.between(0, 4);
+    for (FaultKind other : others) {
+      if (rng.below(5) < density) {
+        kinds.add(other);
+      }
+    }
+    boolean late = confirm == Confirm.LATE;
+    // Late confirmation takes the server's time for right: half of the grace is above its rounding.
+    long more = late ? 2 * SECOND_MS : SECOND_MS / 2;
+    return new Plan(
+        seed,
+        theme,
+        FsKind.OBJECTS,
+        durability,
+        confirm,
+        leases,
+        widthMs,
+        graceMs + more,
+        leaseMs + more + SECOND_MS / 2,
+        ceilingAheadMs,
+        restartNanos,
+        umask,
+        tickNanos,
+        rng.between(1, 3),
+        1,
+        logs,
+        lastLogNanos,
+        roles.stream().filter(role -> role != Role.BACKUP).toList(),
+        lingering,
+        operations,
+        byPriority,
+        longestBurst,
+        latencyNanos,
+        ambushes,
+        faultsEndNanos,
+        Collections.unmodifiableSet(kinds));
+  }
 
   /** Whether instances of the lease service go on side by side, and holders between them. */
   boolean several() {
@@ -100,7 +185,7 @@ record Plan(
    * but renew.
    */
   long shortLeaseMs() {
-    return widthMs + graceMs + MARGIN_MS + BOUND_MS + 1 + 80 * latencyNanos / 1_000_000;
+    return widthMs + graceMs + MARGIN_MS + boundMs() + 1 + 80 * latencyNanos / 1_000_000;
   }
 
   /** Whether what one user makes is closed to others until its mode is set. */
@@ -349,11 +434,12 @@ record Plan(
 
   StoreSettings settings() {
     Duration bound = Duration.ofMillis(BOUND_MS);
+    Duration ahead = Duration.ofMillis(graceMs - boundMs() - BOUND_MS - 1);
     return StoreSettings.builder()
         .bucketWidth(Duration.ofMillis(widthMs))
         .grace(Duration.ofMillis(graceMs))
-        .clockBound(bound)
-        .timestampDistance(seed % 4 == 1 ? Duration.ofMillis(graceMs - 2 * BOUND_MS - 1) : bound)
+        .clockBound(Duration.ofMillis(boundMs()))
+        .timestampDistance(seed % 4 == 1 ? ahead : bound)
         .slowAppend(bound)
         .longestLease(Duration.ofSeconds(12))
         .leaseMargin(Duration.ofMillis(MARGIN_MS))

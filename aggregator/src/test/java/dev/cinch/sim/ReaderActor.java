@@ -4,7 +4,6 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.audit.Finding.Severity;
 import dev.cinch.bag.audit.LeaseAuditor;
-import dev.cinch.bag.audit.StoreVerifier;
 import dev.cinch.bag.audit.Violation;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.read.LogReader;
@@ -18,7 +17,7 @@ import java.util.Set;
 final class ReaderActor extends Actor {
   /** What verify must take for damage. */
   private static final Set<FaultKind> UNREADABLE =
-      EnumSet.of(FaultKind.READ_ERROR, FaultKind.META_ERROR);
+      EnumSet.of(FaultKind.READ_ERROR, FaultKind.META_ERROR, FaultKind.OBJECT_AWAY);
 
   private final boolean follows;
 
@@ -82,14 +81,13 @@ final class ReaderActor extends Actor {
 
   private void check(SimProcess me, Store store) throws IOException {
     if (rng.oneIn(2)) {
-      StoreVerifier.verify(
-          World.ROOT,
-          me.environment(),
-          finding -> {
-            if (finding.severity() == Severity.DAMAGE) {
-              world.history.violation(me + " verified: " + finding);
-            }
-          });
+      me.store()
+          .verify(
+              finding -> {
+                if (finding.severity() == Severity.DAMAGE) {
+                  world.history.violation(me + " verified: " + finding);
+                }
+              });
     } else {
       for (Violation v : LeaseAuditor.audit(store).violations()) {
         if (!Checks.isUnleased(v)) {

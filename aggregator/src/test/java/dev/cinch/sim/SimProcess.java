@@ -9,7 +9,6 @@ import dev.cinch.lease.sim.Rng;
 import dev.cinch.lease.sim.SimCrash;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.sim.fs.Ambush;
-import dev.cinch.sim.fs.ClientFs;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.Faults;
 import dev.cinch.sim.fs.FsKind;
@@ -108,7 +107,10 @@ final class SimProcess implements Gate, TimeSource, Lanes.Task<SimProcess> {
     return lane;
   }
 
-  /** How often it made an entry below a horizon: who doesn't advance or read one makes none. */
+  /**
+   * How often it made an entry below a horizon, or listed one of objects: who doesn't advance or
+   * read one does neither.
+   */
   int horizonLooks() {
     return horizonLooks;
   }
@@ -131,12 +133,13 @@ final class SimProcess implements Gate, TimeSource, Lanes.Task<SimProcess> {
 
   /** Opens the store, as often as it takes. */
   Store openStore() throws IOException, InterruptedException {
-    Store.Environment environment = environment();
+    SimStore place = store();
     while (true) {
+      boolean calm = faults.stopped();
       try {
-        return Store.open(World.ROOT, environment);
+        return place.open();
       } catch (IOException e) {
-        if (faults.stopped()) {
+        if (calm) {
           throw e;
         }
         sleepNanos(50_000_000);
@@ -144,15 +147,12 @@ final class SimProcess implements Gate, TimeSource, Lanes.Task<SimProcess> {
     }
   }
 
-  Store.Environment environment() {
-    var fs = new ClientFs(world.server, machine.cache, faults, this, machine.user, scheduler);
-    return new Store.Environment(fs, machine.name, this, random);
+  SimStore store() {
+    return new SimStore(world, machine, this, this, random);
   }
 
-  /** A file system of its own, for who has no process. */
-  static ClientFs fs(World world, SimMachine machine, Gate gate) {
-    return new ClientFs(
-        world.server, machine.cache, world.faults, gate, machine.user, world.scheduler);
+  Store.Environment environment() {
+    return store().environment();
   }
 
   /** Renewals happen between its operations, as on a thread of their own. */
@@ -226,7 +226,8 @@ final class SimProcess implements Gate, TimeSource, Lanes.Task<SimProcess> {
   public void enter(Op op, Path path) {
     checkAlive();
     scheduler.note(op, name, number, path);
-    if (op == Op.CREATE && path.toString().contains("/horizon/")) {
+    if (op == (world.plan.ofObjects() ? Op.LIST : Op.CREATE)
+        && path.toString().contains("/horizon/")) {
       horizonLooks++;
     }
     if (isPaused(op)) {

@@ -48,7 +48,7 @@ final class Simulation {
       for (History.Attempt a : history.attempts) {
         trace.add(a.toString());
       }
-      trace.add(world.server.describe());
+      trace.add(world.describe());
     }
     return new Outcome(
         plan.seed(), history.violations, world.scheduler.trace().hash(), count(world), trace);

@@ -1,14 +1,23 @@
 package dev.cinch.sim;
 
 import dev.cinch.bag.Store;
+import dev.cinch.bag.format.KeyFile;
+import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Numbered;
+import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.Storage;
+import dev.cinch.bag.storage.object.FakeObjects;
+import dev.cinch.bag.store.StoreContext;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.sim.Lanes;
 import dev.cinch.lease.sim.Rng;
 import dev.cinch.lease.sim.SimClock;
 import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
+import dev.cinch.lease.witness.TrustedKeys;
 import dev.cinch.lease.witness.WitnessSigner;
 import dev.cinch.sim.fs.ClientCache;
 import dev.cinch.sim.fs.ClientFs;
@@ -55,6 +64,45 @@ final class Workbench implements AutoCloseable {
     return images.computeIfAbsent(new ImageKey(plan.settings(), plan.firstLogs()), this::make);
   }
 
+  private final Map<ImageKey, FakeObjects> objects = new HashMap<>();
+
+  /** The same in an object store. */
+  FakeObjects objects(Plan plan) {
+    return objects.computeIfAbsent(
+        new ImageKey(plan.settings(), plan.firstLogs()), Workbench::makeOfObjects);
+  }
+
+  private static FakeObjects makeOfObjects(ImageKey key) {
+    try {
+      long[] now = {0};
+      var time = new Still(now);
+      var made = new FakeObjects(time);
+      var random = new Rng(9);
+      Storage storage = SimStore.storage(made, time, random);
+      Id id = Id.random(random);
+      String pin = TrustedKeys.of(KEY.publicKey()).digest();
+      var identity = new StoreIdentity(id, time.wallNanos(), key.settings(), pin);
+      StoreLayout layout = SimStore.LAYOUT;
+      boolean unused =
+          storage.publish(layout.keys().resolve(Numbered.name(1)), KeyFile.first(id, KEY).encode())
+              && storage.publish(layout.settings(), identity.encode());
+      var first = new MachineName("first");
+      makeLogs(Store.of(new StoreContext(storage, layout, identity, first, time, random)), key);
+      return made;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void makeLogs(Store store, ImageKey key) throws IOException {
+    for (int i = 0; i < key.logs(); i++) {
+      var made = store.createLog(log(i));
+      if (!made.name().equals(log(i))) {
+        throw new IllegalStateException("another log");
+      }
+    }
+  }
+
   static LogName log(int index) {
     return new LogName("log-" + index);
   }
@@ -75,12 +123,7 @@ final class Workbench implements AutoCloseable {
           new Store.Environment(fs, new MachineName("first"), new Still(now), new Rng(9));
       // With the key, as is recommended: without, a session looks once which key a log has noted.
       Store store = Store.init(World.ROOT, key.settings(), environment, KEY);
-      for (int i = 0; i < key.logs(); i++) {
-        var made = store.createLog(log(i));
-        if (!made.name().equals(log(i))) {
-          throw new IllegalStateException("another log");
-        }
-      }
+      makeLogs(store, key);
       server.commitAll();
       return server;
     } catch (IOException e) {

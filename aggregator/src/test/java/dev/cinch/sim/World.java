@@ -1,14 +1,18 @@
 package dev.cinch.sim;
 
+import dev.cinch.bag.storage.object.FakeObjects;
 import dev.cinch.lease.sim.Lanes;
 import dev.cinch.lease.sim.Rng;
 import dev.cinch.lease.sim.SimClock;
+import dev.cinch.lease.time.TimeSource;
 import dev.cinch.sim.fs.FaultKind;
 import dev.cinch.sim.fs.Faults;
+import dev.cinch.sim.fs.ObjectServer;
 import dev.cinch.sim.fs.ServerTree;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongSupplier;
 
 /** Everything of one run. Confined to whichever process runs. */
 final class World {
@@ -27,6 +31,7 @@ final class World {
   final Scheduler scheduler;
   final Faults faults;
   final ServerTree server;
+  final ObjectServer objects;
   final History history = new History();
   final List<SimMachine> machines = new ArrayList<>();
   final LeaseHost leases;
@@ -46,12 +51,43 @@ final class World {
             lanes, plan.seed(), plan.byPriority(), plan.longestBurst(), STEP_LIMIT, TIME_LIMIT);
     this.faults = new Faults(plan.seed(), plan.on(), plan.ambushes());
     this.server =
-        bench.image(plan).copy(plan.kind(), plan.umask(), plan.tickNanos(), this::serverClock);
+        plan.ofObjects()
+            ? new ServerTree(plan.kind(), plan.umask(), 1, this::serverClock, ROOT)
+            : bench
+                .image(plan)
+                .copy(plan.kind(), plan.umask(), plan.tickNanos(), this::serverClock);
+    var clock = new ServerTime(this::serverClock);
+    this.objects =
+        new ObjectServer(
+            plan.ofObjects() ? bench.objects(plan).copy(clock) : new FakeObjects(clock), faults);
     for (int i = 0; i < plan.machines(); i++) {
       machines.add(machine("m" + i, user(i)));
     }
     this.leases = new LeaseHost(this, machine("service", FIRST_USER), bench.signer, bench.register);
     scheduler.atLimit(this::calm);
+  }
+
+  /** Of a server that does not wait. */
+  private record ServerTime(LongSupplier clock) implements TimeSource {
+    @Override
+    public long wallNanos() {
+      return clock.getAsLong();
+    }
+
+    @Override
+    public long monotonicNanos() {
+      return clock.getAsLong();
+    }
+
+    @Override
+    public void sleepNanos(long nanos) {
+      throw new IllegalStateException("a server waits for nobody");
+    }
+  }
+
+  /** What it has, a line each. */
+  String describe() {
+    return plan.ofObjects() ? objects.toString() : server.describe();
   }
 
   private long serverClock() {
@@ -64,7 +100,7 @@ final class World {
 
   SimMachine machine(String name, int user) {
     // Within what the store allows, after the filesystem's clock was rounded down to a tick.
-    long bound = (Plan.BOUND_MS * MS - plan.tickNanos()) * 8 / 10;
+    long bound = (plan.boundMs() * MS - plan.roundedNanos()) * 8 / 10;
     long offset = rng.nextLong(-bound, bound);
     if (plan.on().contains(FaultKind.CLOCK_STEP) && rng.oneIn(6)) {
       offset *= 4; // more than the store allows

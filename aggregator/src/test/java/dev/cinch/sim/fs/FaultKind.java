@@ -57,7 +57,19 @@ public enum FaultKind {
   /** A client gives a link up (a soft mount), and the server carries it out later. */
   GIVEN_UP(3, 60),
   /** A part of the tree has no room for anything new, for a while: no inodes, or a quota. */
-  FULL(200, 4_000);
+  FULL(200, 4_000),
+  /** A request never reaches the object store. */
+  OBJECT_REQUEST_LOST(10, 400),
+  /** The answer of the object store is lost, or is another server's that knows of nothing. */
+  OBJECT_ANSWER_LOST(10, 400),
+  /** The object store turns a request away (409, 429, 5xx), whatever is there. */
+  OBJECT_TURNED_AWAY(10, 400),
+  /** A change is carried out twice, and the second time is answered. */
+  OBJECT_TWICE(5, 100),
+  /** A change is carried out at some time after its sender stopped waiting, or once more. */
+  OBJECT_LATE(5, 200),
+  /** The object store answers nobody for a while. */
+  OBJECT_AWAY(200, 4_000);
 
   final int lowest;
   final int highest;

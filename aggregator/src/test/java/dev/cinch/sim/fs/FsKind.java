@@ -1,6 +1,6 @@
 package dev.cinch.sim.fs;
 
-/** How the filesystem of a world treats handles and caches. */
+/** Where a world has its store: how a filesystem treats handles and caches, or none at all. */
 public enum FsKind {
   /** One kernel: no caches between processes; an open handle survives chmod and unlink. */
   LOCAL,
@@ -9,5 +9,7 @@ public enum FsKind {
    */
   NFS,
   /** Caches; after a chmod an open handle fails at write, force or close. */
-  GLUSTER
+  GLUSTER,
+  /** An object store: neither handles nor caches, and requests that come again. */
+  OBJECTS
 }

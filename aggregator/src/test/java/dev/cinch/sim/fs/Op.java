@@ -26,7 +26,9 @@ public enum Op {
   END,
   CRASH,
   ERROR,
-  NOTE;
+  NOTE,
+  /** The answer of an object store is under way. */
+  ANSWER;
 
   /** Whether it makes or removes a name. */
   boolean changesNames() {

@@ -124,10 +124,21 @@ final class LogVerifier {
     }
   }
 
+  /** What need not be made is there while it is empty. */
+  private boolean isMissing(Name place) throws IOException {
+    try {
+      List<String> unused = storage.list(place, Freshness.CACHED);
+      return false;
+    } catch (NoSuchFileException e) {
+      return true;
+    }
+  }
+
   private List<Long> groups() throws IOException {
     var groups = new ArrayList<Long>();
     Name records = log.layout().records();
-    if (!storage.listIfThere(log.layout().horizon(), Freshness.CACHED).contains(records.last())) {
+    if (!storage.listIfThere(log.layout().horizon(), Freshness.CACHED).contains(records.last())
+        && isMissing(records)) {
       tally.bad(records, "the directory of the log's records", "none"); // readers need it
     }
     for (String name : storage.listIfThere(records, Freshness.CACHED)) {

@@ -179,6 +179,15 @@ abstract class StorageProtocol {
     assertEquals(List.of(), found);
   }
 
+  /** Where places need not be made, none is missing while it is empty. */
+  @Test
+  void aLogWithoutARecordIsWhole() throws Exception {
+    LogContext unused = open();
+    var found = new ArrayList<Finding>();
+    assertEquals(1, StoreVerifier.verify(store(), found::add).logs());
+    assertEquals(List.of(), found);
+  }
+
   @Test
   void aLogThatWasRemovedIsNotMadeAgain() throws Exception {
     LogContext log = open();

@@ -24,6 +24,13 @@ public final class FakeObjects implements Objects {
     this.time = time;
   }
 
+  /** Another one, with the same objects and a clock of its own. */
+  public FakeObjects copy(TimeSource clock) {
+    var copy = new FakeObjects(clock);
+    copy.all.putAll(all);
+    return copy;
+  }
+
   private long now() {
     return Math.floorDiv(time.wallNanos(), SECOND) * SECOND;
   }
@@ -57,7 +64,9 @@ public final class FakeObjects implements Objects {
     String last = after;
     for (var entry : all.tailMap(last, false).entrySet()) {
       String key = entry.getKey();
-      if (!key.startsWith(prefix) || (places && last.endsWith("/") && key.startsWith(last))) {
+      // A place was told with its first key; what all begin with is none.
+      boolean told = last.length() > prefix.length() && last.endsWith("/");
+      if (!key.startsWith(prefix) || (places && told && key.startsWith(last))) {
         continue;
       }
       if (objects.size() + found.size() == PAGE) {
@@ -78,5 +87,13 @@ public final class FakeObjects implements Objects {
   @Override
   public void delete(String key) {
     Put unused = all.remove(key);
+  }
+
+  /** All there is, a line each. */
+  @Override
+  public String toString() {
+    var text = new StringBuilder();
+    all.forEach((key, put) -> text.append(key).append(' ').append(put.bytes.length).append('\n'));
+    return text.toString();
   }
 }
