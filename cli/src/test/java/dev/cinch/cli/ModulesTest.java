@@ -472,6 +472,8 @@ class ModulesTest {
             .and()
             .doNotHaveFullyQualifiedName("dev.cinch.bag.NewStore")
             .and()
+            .doNotHaveFullyQualifiedName("dev.cinch.bag.NewObjectStore")
+            .and()
             .resideOutsideOfPackage("dev.cinch.bag.storage..")
             .should()
             .callCodeUnitWhere(call("that publishes", Storage.class, "publish")));

@@ -76,11 +76,14 @@ public final class StoreOptions {
     if (endpoint == null) {
       return store;
     }
+    if (!store.isObjects()) {
+      throw new Misuse("--endpoint is of s3://BUCKET/PREFIX; " + store + " is none");
+    }
     String text = store.text() + "?endpoint=" + endpoint;
     try {
       var unused = ObjectAddress.parse(text);
     } catch (IllegalArgumentException e) {
-      throw new Misuse("--endpoint is of s3://BUCKET/PREFIX: " + e.getMessage());
+      throw new Misuse(String.valueOf(e.getMessage()));
     }
     return new Name(text);
   }

@@ -145,9 +145,8 @@ public final class DestroyCommand implements Callable<Integer> {
         io, root.last(), yes, "This deletes all logs of the store " + root + " for good.");
     if (store != null) {
       refuseUnderLeases(store); // a server may have started meanwhile
-      boolean unused = objects.publish(layout.destroyed(), new byte[0]);
     }
-    objects.remove(layout.settings());
+    objects.beginDestroying();
     var progress = new Progress(io);
     long deleted = 1;
     var foreign = new ArrayList<Name>();

@@ -66,8 +66,11 @@ public record ObjectAddress(String bucket, String prefix, Optional<URI> endpoint
       throw wrong(text, "an endpoint begins with http:// or https://");
     }
     boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
-    boolean bare = uri.getRawQuery() == null && uri.getRawPath().replace("/", "").isEmpty();
-    if (!http || uri.getHost() == null || !bare || uri.getRawUserInfo() != null) {
+    if (!http
+        || uri.getHost() == null
+        || !uri.getRawPath().replace("/", "").isEmpty()
+        || uri.getRawQuery() != null
+        || uri.getRawUserInfo() != null) {
       throw wrong(text, "an endpoint is http://HOST:PORT or https://HOST:PORT");
     }
     return uri;

@@ -244,6 +244,12 @@ public final class ObjectStore implements Storage {
     }
   }
 
+  /** From now on nobody opens the store: a note stands for it until all is gone. */
+  public void beginDestroying() throws IOException {
+    boolean unused = requests.put(layout.destroyed(), ByteBuffer.allocate(0));
+    remove(layout.settings());
+  }
+
   /** All objects below the store's root, in the order of their keys. */
   public List<Name> all() throws IOException {
     return requests.below(layout.root()).stream().map(o -> layout.root().resolve(o.key())).toList();

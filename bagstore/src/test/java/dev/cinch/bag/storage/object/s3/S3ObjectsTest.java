@@ -42,7 +42,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class S3ObjectsTest {
   private static final Patience PATIENT = new Patience(Duration.ofDays(1), Duration.ofDays(1));
   private static final Patience HASTY = new Patience(Duration.ofDays(1), Duration.ofMillis(100));
-  private static final String MODIFIED = "|Last-Modified: Fri, 24 May 2013 00:00:00 GMT";
+  private static final String MODIFIED =
+      "|Date: Fri, 24 May 2013 00:00:05 GMT|Last-Modified: Fri, 24 May 2013 00:00:00 GMT";
   private static final long THEN = IsoTime.nanos("2013-05-24T00:00:00Z");
   private static final String BROKEN = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n<Er";
 
