@@ -109,7 +109,11 @@ class Storm:
         child, self.shot = self.shot, None
         what, code = " ".join(child.arguments), child.returncode
         with open(self.shot_path("err"), encoding="utf-8", errors="replace") as f:
-            self.fleet.complaints(what, code, f.read())
+            said = f.read()
+        if child.arguments[0] == "verify" and code:
+            with open(self.shot_path("out"), encoding="utf-8", errors="replace") as f:
+                said += f.read()  # where it says what is damaged
+        self.fleet.complaints(what, code, said)
         if unasked(code, child.signalled):
             self.fleet.violation(f"{what}: ended with {code}, unasked")
         if child in self.fleet.children:
