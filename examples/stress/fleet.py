@@ -67,7 +67,9 @@ class Fleet:
     """Starts cinch processes on one store."""
 
     settings = SETTINGS
+    settled_after = SETTLED_AFTER
     lease = LEASE
+    bursts = 1, 1, 1, 2, 5, 20  # so many messages a writer is given at once
     patience = 600  # seconds: whatever takes longer hangs
 
     def __init__(self, place, users, work, rng):
@@ -90,6 +92,10 @@ class Fleet:
     def store(self, mount=0):
         return os.path.join(self.place.directories[mount % len(self.place.directories)], "store")
 
+    def address(self, mount=0):
+        """What commands are given as the store; its files may be elsewhere."""
+        return self.store(mount)
+
     def make_store(self):
         home = self.place.directories[0]
         key = os.path.join(self.work, "key")
@@ -101,8 +107,8 @@ class Fleet:
             os.chmod(home, 0o2775)
             os.chown(key, first.uid, first.gid)
         self.key = os.path.join(key, "cinch.key")
-        self.must("init", *self.settings, self.store(), turn=0)
-        self.must("keygen", "--key", self.key, "--store", self.store(), turn=0)
+        self.must("init", *self.settings, self.address(), turn=0)
+        self.must("keygen", "--key", self.key, "--store", self.address(), turn=0)
 
     def start(self, *arguments, turn=None, environment=None, **options):
         """Starts a command, as the next user on the next mount unless a turn is given."""
@@ -112,7 +118,7 @@ class Fleet:
         variables = dict(os.environ, CINCH_MACHINE=f"m{turn % 5}", **(environment or {}))
         variables.setdefault("CINCH_JAVA_OPTS", JAVA_OPTIONS)
         if arguments[0] not in ("init", "keygen"):
-            variables["CINCH_STORE"] = self.store(turn)
+            variables["CINCH_STORE"] = self.address(turn)
         options.setdefault("stdin", subprocess.DEVNULL)
         user = self.users[turn % len(self.users)]
         child = subprocess.Popen(
@@ -210,7 +216,7 @@ class Writer:
         number = 0
         try:
             while self.left is None or self.left > 0:
-                burst = self.rng.choice((1, 1, 1, 2, 5, 20))
+                burst = self.rng.choice(self.fleet.bursts)
                 if self.left is not None:
                     burst = min(burst, self.left)
                     self.left -= burst

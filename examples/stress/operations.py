@@ -168,7 +168,7 @@ class Operations:
             if fault == "stop" and stopped(child):
                 self.fleet.counts["stops"] += 1
                 # Meanwhile its bucket is closed, merged and retired, and its lease runs out.
-                time.sleep(fleets.SETTLED_AFTER)
+                time.sleep(self.fleet.settled_after)
                 self.fleet.run("close", "--trust-clock", "--log", log)
                 self.fleet.run("view", "build", "--wait", "0s", "--log", log)
                 time.sleep(1.5)

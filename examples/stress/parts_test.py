@@ -89,9 +89,9 @@ class EndingsTest(unittest.TestCase):
 class StandingTest(Temporary):
     """A closer, played by a shell."""
 
-    def told(self, script, kill, small=False):
+    def told(self, script, kill, fickle=False):
         told = []
-        one = fleet.Fleet(mock.Mock(directories=[self.directory], small=small), "self", tempfile.mkdtemp(dir=self.directory), None)
+        one = fleet.Fleet(mock.Mock(directories=[self.directory], fickle=fickle), "self", tempfile.mkdtemp(dir=self.directory), None)
         one.violation = told.append
         with mock.patch.object(fleet, "CINCH", "/bin/sh"):
             process = standing.Standing(one, "closer", "-c", script)
@@ -115,7 +115,7 @@ class StandingTest(Temporary):
         self.assertEqual(1, len(self.told("exit 4", False)))
 
     def test_has_no_room(self):
-        self.assertEqual([], self.told("exit 4", False, small=True))
+        self.assertEqual([], self.told("exit 4", False, fickle=True))
 
 
 class BackgroundTest(Temporary):

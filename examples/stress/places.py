@@ -39,6 +39,7 @@ class Place:
         self.work = work
         self.directories = directories
         self.small = small  # fills up, and is to
+        self.fickle = small  # whoever can't go on there, or not start, is no surprise
         self.undo = []
         self.remains = None  # what holds the store when nothing is mounted any more, and how it is removed
         self.erase = lambda: None

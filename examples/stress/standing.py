@@ -32,7 +32,7 @@ class Standing:
         if bad:
             self.fleet.violation(f"{self.name} says, see {self.path}: {bad}")
         code = self.child.returncode
-        if self.fleet.place.small and code == UNAVAILABLE:
+        if self.fleet.place.fickle and code == UNAVAILABLE:
             return  # a lease server can't start where there is no room
         if not self.child.signalled or unasked(code, self.child.signalled):
             self.fleet.violation(f"{self.name}: ended with {code}, unasked: {text.strip()[-2000:]}")

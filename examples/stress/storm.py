@@ -32,6 +32,8 @@ MOST_TOLD = 5  # of one read
 
 
 class Storm:
+    lives = None, 20, 200  # so many messages a writer is given; without a number, until it is killed
+
     def __init__(self, fleet, referee):
         self.fleet, self.referee, self.rng = fleet, referee, fleet.rng
         self.writers = {}
@@ -53,7 +55,7 @@ class Storm:
     def rage(self, seconds, say):
         now = began = time.monotonic()
         next_look, told = began + 10, began
-        while now < began + seconds:
+        while now < began + seconds and not self.enough(now):
             self.replace()
             self.weather(now)
             self.takeovers.notice(self.writers.values(), self.logs())
@@ -71,6 +73,10 @@ class Storm:
             now = time.monotonic()
         self.calm()
         say("storm over")
+
+    def enough(self, now):
+        """Whether it may end before its time."""
+        return False
 
     def replace(self):
         """Starts again whatever has ended."""
@@ -109,7 +115,11 @@ class Storm:
         child, self.shot = self.shot, None
         what, code = " ".join(child.arguments), child.returncode
         with open(self.shot_path("err"), encoding="utf-8", errors="replace") as f:
-            self.fleet.complaints(what, code, f.read())
+            said = f.read()
+        if child.arguments[0] == "verify" and code:
+            with open(self.shot_path("out"), encoding="utf-8", errors="replace") as f:
+                said += f.read()  # where it says what is damaged
+        self.fleet.complaints(what, code, said)
         if unasked(code, child.signalled):
             self.fleet.violation(f"{what}: ended with {code}, unasked")
         if child in self.fleet.children:
@@ -138,7 +148,7 @@ class Storm:
         log = self.rng.choice(("kept", "retired"))
         self.ever.add(log)
         # Many end by themselves, so that leases are released as well as lost.
-        count = self.rng.choice((None, 20, 200))
+        count = self.rng.choice(self.lives)
         return fleets.Writer(self.fleet, f"{'lease' if leases else 'plain'}{self.runs}", log, leases, count=count)
 
     def weather(self, now):

@@ -28,13 +28,13 @@ public interface Patience {
     return false;
   }
 
-  /** Waits for caches of something. */
+  /** Waits for something that may not be seen yet. */
   static void sleep(TimeSource time, Object what, long nanos) throws InterruptedIOException {
     try {
       time.sleepNanos(nanos);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new InterruptedIOException("interrupted while waiting for caches of " + what);
+      throw new InterruptedIOException("interrupted while waiting for " + what);
     }
   }
 

@@ -189,6 +189,16 @@ abstract class StorageProtocol {
   }
 
   @Test
+  void aLogOfWhichNothingWasClosedYetIsIntact() throws Exception {
+    try (LogWriter writer = writer()) {
+      assertInstanceOf(Receipt.Committed.class, append(writer, "first"));
+    }
+    var found = new ArrayList<Finding>();
+    assertEquals(1, StoreVerifier.verify(store(), found::add).messages());
+    assertEquals(List.of(), found);
+  }
+
+  @Test
   void aLogThatWasRemovedIsNotMadeAgain() throws Exception {
     LogContext log = open();
     assertEquals(List.of(Rig.JOBS), store().freshLogs());

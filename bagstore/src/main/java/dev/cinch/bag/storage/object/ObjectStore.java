@@ -171,20 +171,26 @@ public final class ObjectStore implements Storage {
       return new StoredObjects(
           requests, List.of(name), new long[] {requests.get(name, 0, 0).size()});
     }
-    List<Listed> batches = requests.below(name);
-    if (batches.isEmpty()) {
+    List<Listed> below = requests.below(name);
+    if (below.isEmpty()) {
       throw new NoSuchFileException(name.toString());
     }
-    // What stands behind one that is not there, or not yet, was not confirmed.
-    var names = new ArrayList<Name>();
-    for (Listed listed : batches) {
-      if (!listed.key().equals(batch(names.size() + 1))) {
+    // What stands behind one that is not there, or not yet, was not confirmed. What has no number
+    // ends nothing: some servers list what they are putting, under names of their own.
+    var batches = new ArrayList<Listed>();
+    for (Listed listed : below) {
+      if (Numbered.parse(listed.key(), BATCH_DIGITS).isEmpty()) {
+        continue;
+      }
+      if (!listed.key().equals(batch(batches.size() + 1))) {
         break;
       }
-      names.add(name.resolve(listed.key()));
+      batches.add(listed);
     }
     return new StoredObjects(
-        requests, names, batches.stream().limit(names.size()).mapToLong(Listed::size).toArray());
+        requests,
+        batches.stream().map(listed -> name.resolve(listed.key())).toList(),
+        batches.stream().mapToLong(Listed::size).toArray());
   }
 
   /** A place changed when the newest of what is in it was put. */
