@@ -7,7 +7,6 @@ import java.nio.ByteBuffer;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Optional;
 
 /**
  * The object store as one process reaches it. Requests and answers are lost, are turned away, and a
@@ -158,9 +157,8 @@ public final class SimObjects implements Objects {
   }
 
   @Override
-  public Page list(String prefix, String after, boolean places, Optional<String> next)
-      throws IOException {
-    return ask(Op.LIST, prefix, () -> server.objects().list(prefix, after, places, next));
+  public Listing list(String prefix, String after, boolean places) throws IOException {
+    return ask(Op.LIST, prefix, () -> server.objects().list(prefix, after, places));
   }
 
   @Override
