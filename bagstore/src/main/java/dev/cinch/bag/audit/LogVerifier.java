@@ -151,16 +151,6 @@ final class LogVerifier {
     return groups;
   }
 
-  /** On an object store nothing need be made to be listed. */
-  private boolean isMissing(Name directory) throws IOException {
-    try {
-      List<String> unused = storage.list(directory, Freshness.CACHED);
-      return false;
-    } catch (NoSuchFileException e) {
-      return true;
-    }
-  }
-
   private List<Long> numbers(Name group, Map<Long, SortedSet<String>> seals) throws IOException {
     var numbers = new ArrayList<Long>();
     for (String name : storage.listIfThere(group, Freshness.CACHED)) {
