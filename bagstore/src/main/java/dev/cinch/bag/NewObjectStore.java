@@ -10,22 +10,18 @@ import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Storage;
+import dev.cinch.bag.storage.object.BrokenPromiseException;
 import dev.cinch.bag.storage.object.ObjectAddress;
+import dev.cinch.bag.storage.object.ObjectProbe;
 import dev.cinch.bag.storage.object.ObjectStore;
 import dev.cinch.bag.storage.object.Objects;
-import dev.cinch.bag.storage.object.s3.CredentialChain;
-import dev.cinch.bag.storage.object.s3.S3Bucket;
 import dev.cinch.bag.storage.object.s3.S3Objects;
 import dev.cinch.bag.store.KeyRefusedException;
 import dev.cinch.lease.Id;
-import dev.cinch.lease.http.HttpConnections.Patience;
-import dev.cinch.lease.time.TimeSource;
 import dev.cinch.lease.witness.SigningKey;
 import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
-import java.net.URI;
 import java.nio.file.NoSuchFileException;
-import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -37,13 +33,6 @@ import org.jspecify.annotations.Nullable;
  */
 @CheckReturnValue
 record NewObjectStore(Objects objects, Name root, String prefix, Store.Environment environment) {
-  /** Connections that are kept. */
-  private static final int IN_FLIGHT = 32;
-
-  /** A large batch over a slow line needs its time; whoever has to know sooner is interrupted. */
-  private static final Patience PATIENCE =
-      new Patience(Duration.ofSeconds(3), Duration.ofSeconds(30));
-
   /**
    * As a command line names it.
    *
@@ -51,10 +40,7 @@ record NewObjectStore(Objects objects, Name root, String prefix, Store.Environme
    */
   static NewObjectStore at(String where, Store.Environment environment) throws IOException {
     ObjectAddress address = ObjectAddress.parse(where);
-    var here = dev.cinch.bag.storage.object.s3.Environment.ofProcess();
-    S3Bucket bucket = S3Bucket.of(address.bucket(), address.endpoint().map(URI::toString), here);
-    TimeSource time = environment.time();
-    var objects = new S3Objects(bucket, new CredentialChain(here, time), time, PATIENCE, IN_FLIGHT);
+    S3Objects objects = S3Objects.at(address, environment.time());
     return new NewObjectStore(objects, address.root(), address.prefix(), environment);
   }
 
@@ -96,11 +82,13 @@ record NewObjectStore(Objects objects, Name root, String prefix, Store.Environme
   /**
    * Makes one. Its first key stands there before the settings that pin it, and those come last.
    *
+   * @throws BrokenPromiseException if the server lets several writers make the same object
    * @throws StoreExistsException if there is one, or something else with such keys
    */
   void make(StoreSettings settings, Store.@Nullable KeySource first) throws IOException {
     Storage storage = storage();
-    List<String> names = storage.list(root, Freshness.CERTAIN);
+    List<String> names = // another one may be trying out the server
+        storage.list(root, Freshness.CERTAIN).stream().filter(n -> !Name.isTemporary(n)).toList();
     if (names.contains(StoreLayout.SETTINGS)) {
       throw new StoreExistsException(root + " is a store already; nothing was changed");
     }
@@ -110,6 +98,10 @@ record NewObjectStore(Objects objects, Name root, String prefix, Store.Environme
           names.contains(layout().logs().last())
               ? root + NewStore.LOST_SETTINGS
               : root + " holds other objects (" + names.get(0) + "…); name a new prefix");
+    }
+    try (var probe =
+        new ObjectProbe(objects, root, prefix, environment.time(), environment.random())) {
+      probe.race(ObjectProbe.ROUNDS);
     }
     Name file = keys.resolve(Numbered.name(1));
     Id id = Id.random(environment.random());

@@ -50,7 +50,8 @@ final class Requests {
     this.random = random;
   }
 
-  private String key(Name name) {
+  /** In the bucket. */
+  String key(Name name) {
     return prefix + name.within(root);
   }
 

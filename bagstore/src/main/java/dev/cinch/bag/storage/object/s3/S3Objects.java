@@ -1,9 +1,11 @@
 package dev.cinch.bag.storage.object.s3;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.storage.object.ObjectAddress;
 import dev.cinch.bag.storage.object.Objects;
 import dev.cinch.bag.storage.object.UnansweredException;
 import dev.cinch.bag.storage.object.s3.Trouble.Verb;
+import dev.cinch.lease.OneLine;
 import dev.cinch.lease.http.HttpConnections;
 import dev.cinch.lease.http.HttpConnections.Patience;
 import dev.cinch.lease.http.Reply;
@@ -15,6 +17,7 @@ import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,6 +34,15 @@ import java.util.regex.Pattern;
 public final class S3Objects implements Objects {
   private static final int MOST_LISTED = 16 << 20;
   private static final int MOST_SAID = 1 << 20;
+  private static final int MOST_NAMED = 80;
+
+  /** Connections that are kept. */
+  private static final int IN_FLIGHT = 32;
+
+  /** A large batch over a slow line needs its time; whoever has to know sooner is interrupted. */
+  private static final Patience PATIENCE =
+      new Patience(Duration.ofSeconds(3), Duration.ofSeconds(30));
+
   private static final Pattern RANGE =
       Pattern.compile("bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})");
   private static final Set<String> WANTED =
@@ -40,7 +52,10 @@ public final class S3Objects implements Objects {
           "date",
           "last-modified",
           "location",
+          "server",
           "x-amz-bucket-region");
+  private static final Set<String> UNSET =
+      Set.of("NoSuchLifecycleConfiguration", "ObjectLockConfigurationNotFoundError");
 
   private final S3Bucket bucket;
   private final Credentials.Source credentials;
@@ -48,6 +63,16 @@ public final class S3Objects implements Objects {
   private final Patience patience;
   private final Signer signer;
   private final HttpConnections connections;
+  private volatile Optional<String> server = Optional.empty();
+
+  /**
+   * A client for an address that somebody named, as AWS's tools find the rest. It asks nothing yet.
+   */
+  public static S3Objects at(ObjectAddress address, TimeSource time) throws IOException {
+    Environment here = Environment.ofProcess();
+    S3Bucket bucket = S3Bucket.of(address.bucket(), address.endpoint().map(URI::toString), here);
+    return new S3Objects(bucket, new CredentialChain(here, time), time, PATIENCE, IN_FLIGHT);
+  }
 
   /**
    * A client, which asks nothing yet.
@@ -143,6 +168,34 @@ public final class S3Objects implements Objects {
     }
   }
 
+  /** What the server calls itself, as it answered last; empty if it does not say. */
+  public Optional<String> server() {
+    return server;
+  }
+
+  /**
+   * What the bucket's owner set.
+   *
+   * @param which of the settings, as an address names it
+   * @param name of what the server answers
+   * @return empty if nothing was set
+   */
+  Optional<Xml> setting(String which, String name) throws IOException {
+    var asked = new Asked(Verb.SEE, bucket.named("?" + which), bucket.listing(which + "="));
+    Answer answer = asked.send("GET", Map.of(), Optional.empty());
+    if (answer.status() == 404 && UNSET.contains(answer.code())) {
+      return Optional.empty();
+    }
+    if (answer.status() != 200 || answer.error().isPresent()) {
+      throw asked.failure(answer);
+    }
+    Xml setting = Xml.read(answer.body());
+    if (!setting.name().equals(name)) {
+      throw asked.trouble.senseless("it answers something else than what was asked for");
+    }
+    return Optional.of(setting);
+  }
+
   /** One request. */
   private final class Asked {
     private final URI uri;
@@ -186,6 +239,7 @@ public final class S3Objects implements Objects {
       try (Reply reply = connections.ask(request, patience)) {
         var told = new HashMap<String, String>();
         WANTED.forEach(name -> reply.header(name).ifPresent(value -> told.put(name, value)));
+        server = reply.header("server").map(text -> OneLine.of(text, MOST_NAMED));
         if (reply.status() == 200) {
           long unused = reply.body().skip(from); // nothing is left if it ends before
         }

@@ -28,7 +28,9 @@ record Trouble(Verb verb, String where, S3Bucket bucket) {
     PUT("s3:PutObject"),
     GET("s3:GetObject; without s3:ListBucket one that is missing is refused as well"),
     LIST("s3:ListBucket"),
-    DELETE("s3:DeleteObject");
+    DELETE("s3:DeleteObject"),
+    SEE(
+        "s3:GetBucketVersioning, s3:GetBucketObjectLockConfiguration or s3:GetLifecycleConfiguration");
 
     private final String right;
 
@@ -84,7 +86,8 @@ record Trouble(Verb verb, String where, S3Bucket bucket) {
         return unanswered(said); // the request did not arrive whole
       }
       case "NotImplemented" -> {
-        return refused(said + "; it does not do what Cinch asks, so take another server");
+        String remedy = "; it does not do what Cinch asks, so take another server";
+        return refused(verb == Verb.SEE ? said : said + remedy);
       }
       default -> {}
     }
