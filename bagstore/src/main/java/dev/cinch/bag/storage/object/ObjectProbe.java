@@ -29,7 +29,10 @@ public final class ObjectProbe implements AutoCloseable {
   /** Writers that put at once. */
   public static final int WRITERS = Crowd.SIZE;
 
-  /** How often they do so before a store is made: of the servers known to be bad one shows it in half of them. */
+  /**
+   * How often they do so before a store is made: of the servers known to be bad one shows it in
+   * half of them.
+   */
   public static final int ROUNDS = 16;
 
   /** Some more than a page of a listing has. */
