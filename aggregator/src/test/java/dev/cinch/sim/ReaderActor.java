@@ -9,6 +9,7 @@ import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.read.LogReader;
 import dev.cinch.lease.sim.Rng;
 import dev.cinch.sim.fs.FaultKind;
+import dev.cinch.sim.fs.SimObjects;
 import java.io.IOException;
 import java.util.EnumSet;
 import java.util.Set;
@@ -17,7 +18,7 @@ import java.util.Set;
 final class ReaderActor extends Actor {
   /** What verify must take for damage. */
   private static final Set<FaultKind> UNREADABLE =
-      EnumSet.of(FaultKind.READ_ERROR, FaultKind.META_ERROR, FaultKind.OBJECT_AWAY);
+      EnumSet.of(FaultKind.READ_ERROR, FaultKind.META_ERROR);
 
   private final boolean follows;
 
@@ -84,7 +85,9 @@ final class ReaderActor extends Actor {
       me.store()
           .verify(
               finding -> {
-                if (finding.severity() == Severity.DAMAGE) {
+                // What the object store did not say for so long is not known.
+                if (finding.severity() == Severity.DAMAGE
+                    && !finding.actual().endsWith(SimObjects.UNANSWERED)) {
                   world.history.violation(me + " verified: " + finding);
                 }
               });

@@ -16,6 +16,9 @@ import java.util.Arrays;
  * with files meet the same points of the protocol.
  */
 public final class SimObjects implements Objects {
+  /** What an error says that no answer came. */
+  public static final String UNANSWERED = "cut off by a bad network";
+
   private static final long LATEST_NANOS = 600_000_000_000L;
 
   private final ObjectServer server;
@@ -75,7 +78,7 @@ public final class SimObjects implements Objects {
   }
 
   private UnansweredException unanswered(Op op, Path path) {
-    var e = new UnansweredException("cut off");
+    var e = new UnansweredException(UNANSWERED);
     gate.failed(op, path, e);
     return e;
   }
