@@ -143,15 +143,13 @@ final class OperationCalls implements Gatherer.Sender<OperationCalls.Result> {
    */
   record Result(Outcome outcome, boolean unsure) {
     static Result of(Operation operation, Outcome outcome, boolean again) {
-      // The first one may have been granted, or may be granted still when it comes; or released.
+      // The first one may have been granted, or may be granted still when it comes.
       boolean unsure =
           again
+              && operation instanceof Operation.Acquire
               && outcome instanceof Outcome.Refused refused
-              && (operation instanceof Operation.Acquire
-                      && (refused.refusal().reason() == Reason.HELD
-                          || refused.refusal().reason() == Reason.NOT_YET)
-                  || operation instanceof Operation.Release
-                      && refused.refusal().reason() == Reason.OTHER_INSTANCE);
+              && (refused.refusal().reason() == Reason.HELD
+                  || refused.refusal().reason() == Reason.NOT_YET);
       return new Result(outcome, unsure);
     }
 

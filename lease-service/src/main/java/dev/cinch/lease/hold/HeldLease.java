@@ -72,10 +72,6 @@ public final class HeldLease {
   private boolean atRisk;
 
   private volatile Snapshot now;
-
-  /** Whether a release may be carried out at any later time; guarded by network. */
-  private boolean unheard;
-
   private volatile long renewAt;
 
   /**
@@ -283,9 +279,9 @@ public final class HeldLease {
 
   /**
    * Gives the leases back. Renewing has stopped when this returns or throws, and nothing may be
-   * written any more. Where another server hears it, and no other one can have, they are resumed
-   * there and given back (rule L13). Where nobody hears it they run out, and the next holder
-   * fences. After {@link LeaseUnavailableException} it may be called again.
+   * written any more. Once it was sent they are not resumed (rule L13): where nobody hears it, or
+   * another instance does, they run out, and the next holder fences. After {@link
+   * LeaseUnavailableException} it may be called again.
    *
    * @param last what to report; every append under the leases has its verdict
    */
@@ -293,37 +289,12 @@ public final class HeldLease {
     try {
       // Behind a renewal that is under way, which may find that another instance goes on with them.
       synchronized (network) {
-        boolean lost = state() == State.LOST;
         close();
-        try {
-          release(last, lost || unheard);
-        } catch (LeaseUnavailableException e) {
-          unheard = true;
-          throw e;
-        }
+        calls.release(grant(), last);
       }
     } finally {
       tell();
     }
-  }
-
-  private void release(LeaseReport last, boolean stays)
-      throws LeaseRefusedException, LeaseUnavailableException {
-    try {
-      calls.release(grant(), last);
-    } catch (LeaseRefusedException e) {
-      if (e.reason() != Reason.OTHER_INSTANCE || stays) {
-        throw e;
-      }
-      // It was sent to none but the one that says so, which has not met these leases.
-      goesBy(calls.resume(grant()));
-      calls.release(grant(), last);
-    }
-  }
-
-  /** From now on by another instance alone, also to release them once more. */
-  private synchronized void goesBy(Grant resumed) {
-    now = new Snapshot(now.state(), resumed, now.deadline(), now.wallEnd(), now.lostWhy());
   }
 
   /** Stops renewing and lets the leases run out, which costs the next holder a fence. */

@@ -261,26 +261,6 @@ final class ResumedHoldTest {
     long next = lease.doWork(rig.time.monotonicNanos());
     assertEquals(Long.MAX_VALUE, next);
     assertEquals(1, lease.grant().witnesses().get(0).witness().instance());
-  }
-
-  /** No server but the one that refuses it can have got it. */
-  @Test
-  void l13_aReleaseThatAnotherInstanceRefusesIsMadeThere() throws Exception {
-    HeldLease lease = restarted();
-    lease.release(LeaseReport.NOTHING);
-    assertEquals(
-        List.of("release to 1 at 2", "resume from 1 at 2", "release to 2 at 2"), service.asked);
-    assertEquals(HeldLease.State.CLOSED, lease.state());
-  }
-
-  /** A later one might bring it back. */
-  @Test
-  void l13_whatWasLostIsNotResumedToBeReleased() throws Exception {
-    HeldLease lease = restarted();
-    service.resuming = ResumedHoldTest::noAnswer;
-    live(lease, 2 * Rig.LEASE_MS);
-    assertEquals(HeldLease.State.LOST, lease.state());
-    service.resuming = () -> {};
     service.asked.clear();
     assertThrows(LeaseRefusedException.class, () -> lease.release(LeaseReport.NOTHING));
     assertEquals(List.of("release to 1 at 2"), service.asked);
@@ -311,11 +291,8 @@ final class ResumedHoldTest {
 
   /** What was sent may be carried out at any later time, and the name granted on. */
   @Test
-  void l13_afterAnotherRefusalNothingIsResumed() throws Exception {
+  void l13_nothingIsResumedInOrderToBeReleased() throws Exception {
     for (Reason reason : Reason.values()) {
-      if (reason == Reason.OTHER_INSTANCE) {
-        continue;
-      }
       HeldLease lease = hold(reason.name());
       service.restart();
       service.resuming = ResumedHoldTest::noAnswer;
