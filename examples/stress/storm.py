@@ -33,6 +33,7 @@ MOST_TOLD = 5  # of one read
 
 class Storm:
     lives = None, 20, 200  # so many messages a writer is given; without a number, until it is killed
+    wait = ()  # of whoever wants a lease that another one has
 
     def __init__(self, fleet, referee):
         self.fleet, self.referee, self.rng = fleet, referee, fleet.rng
@@ -149,7 +150,8 @@ class Storm:
         self.ever.add(log)
         # Many end by themselves, so that leases are released as well as lost.
         count = self.rng.choice(self.lives)
-        return fleets.Writer(self.fleet, f"{'lease' if leases else 'plain'}{self.runs}", log, leases, count=count)
+        name, more = (f"lease{self.runs}", self.wait) if leases else (f"plain{self.runs}", ())
+        return fleets.Writer(self.fleet, name, log, leases, count=count, more=more)
 
     def weather(self, now):
         for child, until in list(self.stopped.items()):
