@@ -102,6 +102,8 @@ record NewObjectStore(Objects objects, Name root, String prefix, Store.Environme
     try (var probe =
         new ObjectProbe(objects, root, prefix, environment.time(), environment.random())) {
       probe.race(ObjectProbe.ROUNDS);
+    } catch (BrokenPromiseException e) {
+      throw e.at(root);
     }
     Name file = keys.resolve(Numbered.name(1));
     Id id = Id.random(environment.random());
@@ -130,6 +132,7 @@ record NewObjectStore(Objects objects, Name root, String prefix, Store.Environme
   private static KeyRefusedException another(Name file) {
     return new KeyRefusedException(
         file
-            + " holds a key that an earlier init left, which was cut short: name that key's file with --key, or remove it");
+            + " holds a key that an earlier init left, which was cut short: name that key's file"
+            + " with --key, or remove it");
   }
 }

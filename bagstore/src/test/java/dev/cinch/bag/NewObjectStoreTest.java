@@ -44,7 +44,7 @@ class NewObjectStoreTest {
     var overwriting =
         new Objects() {
           @Override
-          public boolean put(String key, ByteBuffer... body) {
+          public synchronized boolean put(String key, ByteBuffer... body) {
             objects.delete(key);
             return objects.put(key, body);
           }
@@ -64,15 +64,20 @@ class NewObjectStoreTest {
             objects.delete(key);
           }
         };
-    assertThrows(
-        BrokenPromiseException.class,
-        () ->
-            at(overwriting)
-                .make(
-                    StoreSettings.OF_OBJECTS,
-                    () -> {
-                      throw new AssertionError("no key is made for it");
-                    }));
+    var e =
+        assertThrows(
+            BrokenPromiseException.class,
+            () ->
+                at(overwriting)
+                    .make(
+                        StoreSettings.OF_OBJECTS,
+                        () -> {
+                          throw new AssertionError("no key is made for it");
+                        }));
+    assertEquals(
+        "s3://bucket/p: 32 of 32 writers were told that they made the same object: this server does"
+            + " not keep If-None-Match, so messages would be lost; take another server",
+        e.getMessage());
     assertEquals(List.of(), keys());
   }
 

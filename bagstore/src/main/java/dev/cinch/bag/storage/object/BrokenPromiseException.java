@@ -1,5 +1,6 @@
 package dev.cinch.bag.storage.object;
 
+import dev.cinch.bag.model.Name;
 import java.io.IOException;
 
 /** An object store does not keep what a store needs, so none can be there. */
@@ -14,9 +15,18 @@ public final class BrokenPromiseException extends IOException {
    * @param meaning what would come of that
    */
   BrokenPromiseException(String seen, String meaning) {
-    super(seen + ": " + meaning + "; take another server");
+    this("", seen, meaning);
+  }
+
+  private BrokenPromiseException(String where, String seen, String meaning) {
+    super(where + seen + ": " + meaning + "; take another server");
     this.seen = seen;
     this.meaning = meaning;
+  }
+
+  /** The same, with what it was wanted for. */
+  public BrokenPromiseException at(Name store) {
+    return new BrokenPromiseException(store + ": ", seen, meaning);
   }
 
   public String seen() {

@@ -17,7 +17,7 @@ import java.util.Queue;
 /**
  * A server that sends the answers it was given, one after the other, and keeps what it was asked.
  */
-final class FakeS3 implements AutoCloseable {
+public final class FakeS3 implements AutoCloseable {
   /** In place of an answer: it says nothing, and holds the connection. */
   static final String SILENCE = "...";
 
@@ -48,7 +48,7 @@ final class FakeS3 implements AutoCloseable {
   private final ServerSocket listening = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
   private final Queue<Planned> answers = new ArrayDeque<>();
 
-  FakeS3() throws IOException {
+  public FakeS3() throws IOException {
     start(
         () -> {
           while (true) {
@@ -58,7 +58,7 @@ final class FakeS3 implements AutoCloseable {
         });
   }
 
-  String address() {
+  public String address() {
     return "http://127.0.0.1:" + listening.getLocalPort();
   }
 
@@ -68,7 +68,7 @@ final class FakeS3 implements AutoCloseable {
   }
 
   /** Sends this next; "|" stands for the end of a line. */
-  FakeS3 answer(String statusAndHeaders, String body) {
+  public FakeS3 answer(String statusAndHeaders, String body) {
     String head = statusAndHeaders.replace("|", "\r\n");
     return plan(
         "HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s".formatted(head, body.length(), body), false);
@@ -80,7 +80,7 @@ final class FakeS3 implements AutoCloseable {
   }
 
   /** Refuses what is asked next. */
-  FakeS3 error(String statusAndHeaders, String code) {
+  public FakeS3 error(String statusAndHeaders, String code) {
     return answer(statusAndHeaders, xml(code));
   }
 
