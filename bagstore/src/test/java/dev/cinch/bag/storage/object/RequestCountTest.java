@@ -1,0 +1,143 @@
+package dev.cinch.bag.storage.object;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import dev.cinch.bag.Following;
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.storage.Storage;
+import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.time.ManualTime;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+
+/** What is paid for: the requests of the table in docs/storage-object.md. */
+class RequestCountTest {
+  private static final long SECOND = 1_000_000_000L;
+
+  private final ManualTime time = ManualTime.ticking();
+  private int puts;
+  private int gets;
+  private int lists;
+
+  private final Storage storage = Rig.objects(new FakeObjects(time), Counting::new, time);
+
+  /** Deletions cost nothing. */
+  private final class Counting implements Objects {
+    private final Objects inner;
+
+    Counting(Objects inner) {
+      this.inner = inner;
+    }
+
+    @Override
+    public boolean put(String key, ByteBuffer... body) throws IOException {
+      puts++;
+      return inner.put(key, body);
+    }
+
+    @Override
+    public Got get(String key, long from, int most) throws IOException {
+      gets++;
+      return inner.get(key, from, most);
+    }
+
+    @Override
+    public Listing list(String prefix, String after, boolean places) throws IOException {
+      lists++;
+      return inner.list(prefix, after, places);
+    }
+
+    @Override
+    public void delete(String key) throws IOException {
+      inner.delete(key);
+    }
+  }
+
+  private Log client(String machine) throws IOException {
+    return Rig.open(storage, time, machine).createLog(Rig.JOBS);
+  }
+
+  private String counted() {
+    String all = "%d PUT, %d GET, %d LIST".formatted(puts, gets, lists);
+    puts = 0;
+    gets = 0;
+    lists = 0;
+    return all;
+  }
+
+  private static void append(LogWriter writer) throws Exception {
+    assertInstanceOf(Receipt.Committed.class, writer.append(new byte[200]));
+  }
+
+  @Test
+  void anAppend() throws Exception {
+    try (LogWriter writer = client("a").writer(Durability.SYNC)) {
+      append(writer);
+      time.advanceNanos(SECOND);
+      counted();
+      append(writer);
+      assertEquals("", counted(), "the first one in a bucket");
+    }
+  }
+
+  @Test
+  void anAppendInABucketThatWasPassed() throws Exception {
+    try (LogWriter writer = client("a").writer(Durability.SYNC)) {
+      append(writer);
+      counted();
+      append(writer);
+      assertEquals("1 PUT, 1 GET, 1 LIST", counted());
+    }
+  }
+
+  @Test
+  void closing() throws Exception {
+    Log log = client("c");
+    try (LogWriter writer = client("a").writer(Durability.SYNC)) {
+      append(writer);
+    }
+    time.advanceNanos(5 * SECOND);
+    log.horizon().advance(log.horizon().reachable(), OptionalLong.empty());
+    try (LogWriter writer = client("a").writer(Durability.SYNC)) {
+      append(writer);
+    }
+    time.advanceNanos(5 * SECOND);
+    counted();
+    log.horizon().advance(log.horizon().reachable(), OptionalLong.empty());
+    assertEquals("", counted(), "closing");
+    counted();
+    log.horizon().advance(log.horizon().reachable(), OptionalLong.empty());
+    assertEquals("", counted(), "nothing to close");
+  }
+
+  @Test
+  void following() throws Exception {
+    Log log = client("c");
+    try (LogWriter writer = client("a").writer(Durability.SYNC)) {
+      append(writer);
+    }
+    time.advanceNanos(5 * SECOND);
+    log.horizon().advance(log.horizon().reachable(), OptionalLong.empty());
+    try (Following settled =
+        new Following(
+            List.of(client("r")), Long.MIN_VALUE, Long.MAX_VALUE, false, (m, file, why) -> {})) {
+      long unused = settled.look();
+      while (settled.next() != null) {
+        unused++;
+      }
+      counted();
+      unused += settled.look();
+      while (settled.next() != null) {
+        unused++;
+      }
+      assertEquals("", counted(), "an idle follower");
+    }
+  }
+}
