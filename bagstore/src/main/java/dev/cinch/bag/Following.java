@@ -300,7 +300,9 @@ public final class Following implements Closeable {
   /** How long to wait before the next look: longer where a round takes long. Nanoseconds. */
   public long pauseNanos() {
     long width = store.settings().bucketWidthNanos();
-    long pause = Math.max(SHORTEST_PAUSE_NANOS, Math.min(LONGEST_PAUSE_NANOS, width));
+    // What is settled comes a bucket at a time, and a look at an object store is paid for.
+    long longest = live ? LONGEST_PAUSE_NANOS : Math.max(LONGEST_PAUSE_NANOS, width / 4);
+    long pause = Math.max(SHORTEST_PAUSE_NANOS, Math.min(longest, width));
     return live ? Math.max(pause, 2 * (store.time().monotonicNanos() - began)) : pause;
   }
 
