@@ -5,6 +5,7 @@ import dev.cinch.backup.Restoration;
 import dev.cinch.backup.RestoredLog;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Words;
 import dev.cinch.bag.registry.StoreCeilings;
 import dev.cinch.cli.base.Converters.Moment;
@@ -56,7 +57,7 @@ public final class BackupCommand implements Callable<Integer> {
       names = "--store",
       paramLabel = "DIR",
       description = "The store's directory (or set CINCH_STORE).")
-  @Nullable Path store;
+  @Nullable Name store;
 
   @Option(
       names = "--restore",
@@ -86,7 +87,10 @@ public final class BackupCommand implements Callable<Integer> {
     if (store == null) {
       throw new Misuse("name the store with --store, or set CINCH_STORE");
     }
-    Path source = store.toRealPath();
+    if (!store.isDirectory()) {
+      throw new Misuse("backup copies a directory; " + store + " is none");
+    }
+    Path source = store.path().toRealPath();
     Path real = real(root);
     if (real.startsWith(source) || source.startsWith(real)) {
       throw new Misuse("the backup and the store can't stand one in the other: " + real);

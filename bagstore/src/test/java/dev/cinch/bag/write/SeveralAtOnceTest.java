@@ -1,0 +1,116 @@
+package dev.cinch.bag.write;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import dev.cinch.bag.Log;
+import dev.cinch.bag.Rig;
+import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.storage.object.FakeObjects;
+import dev.cinch.bag.storage.object.Objects;
+import dev.cinch.bag.storage.object.UnansweredException;
+import dev.cinch.lease.time.ManualTime;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Rule O5: where a storage lets several batches be on their way, each goes to a file of its own.
+ */
+class SeveralAtOnceTest {
+  /** Two of them are too much for a batch. */
+  private static final byte[] LARGE = new byte[700_000];
+
+  private static final int AT_ONCE = 3;
+
+  private final ManualTime time = ManualTime.ticking();
+  private final CountDownLatch met = new CountDownLatch(AT_ONCE);
+  private boolean meets;
+
+  /** Batches wait for each other before they arrive. */
+  private final class Meeting implements Objects {
+    private final Objects inner;
+
+    Meeting(Objects inner) {
+      this.inner = inner;
+    }
+
+    @Override
+    public boolean put(String key, ByteBuffer... body) throws IOException {
+      if (meets && key.contains(".log/")) {
+        met.countDown();
+        try {
+          if (!met.await(1, TimeUnit.MINUTES)) {
+            throw new IOException("nobody comes");
+          }
+        } catch (InterruptedException e) {
+          throw new UnansweredException("interrupted", e);
+        }
+      }
+      return inner.put(key, body);
+    }
+
+    @Override
+    public Got get(String key, long from, int most) throws IOException {
+      return inner.get(key, from, most);
+    }
+
+    @Override
+    public Listing list(String prefix, String after, boolean places) throws IOException {
+      return inner.list(prefix, after, places);
+    }
+
+    @Override
+    public void delete(String key) throws IOException {
+      inner.delete(key);
+    }
+  }
+
+  private static Set<Object> files(List<PendingReceipt> pending) {
+    var files = new HashSet<>();
+    for (PendingReceipt receipt : pending) {
+      files.add(assertInstanceOf(Receipt.Committed.class, receipt.await()).file());
+    }
+    return files;
+  }
+
+  private List<PendingReceipt> submit(LogWriter writer, int count) throws Exception {
+    var pending = new ArrayList<PendingReceipt>();
+    for (int i = 0; i < count; i++) {
+      pending.add(writer.submit(LeaseStamp.NONE, LARGE, 0, LARGE.length));
+    }
+    return pending;
+  }
+
+  @Test
+  void fullBatchesAreOnTheirWayAtOnce() throws Exception {
+    meets = true;
+    Log log =
+        Rig.open(Rig.objects(new FakeObjects(time), Meeting::new, time), time, "a")
+            .createLog(Rig.JOBS);
+    try (LogWriter writer = log.writer(Durability.SYNC)) {
+      // One that may still grow goes alone.
+      assertEquals(AT_ONCE, files(submit(writer, AT_ONCE + 1)).size());
+    }
+    var timestamps = new ArrayList<Long>();
+    log.reader()
+        .live(Long.MIN_VALUE, Long.MAX_VALUE, m -> timestamps.add(m.timestamp()), (m, f, w) -> {});
+    assertEquals(AT_ONCE + 1, new HashSet<>(timestamps).size());
+    assertEquals(timestamps.stream().sorted().toList(), timestamps);
+  }
+
+  @Test
+  void onAFilesystemOneFollowsTheOther() throws Exception {
+    Rig rig = Rig.memory(1);
+    try (LogWriter writer = rig.open(rig.disk.view(Rig.ALICE)).writer(Durability.SYNC)) {
+      assertEquals(1, files(submit(writer, AT_ONCE + 1)).size());
+    }
+  }
+}
