@@ -51,6 +51,8 @@ class Live:
         for name, size in self.receipts.items():
             for line in lines(os.path.join(self.directory, name), size):
                 receipt = json.loads(line)
+                if receipt["state"] == "UNKNOWN":
+                    continue
                 committed = receipt["state"] == "COMMITTED"
                 place = spot(receipt) if committed else None
                 told[name.rpartition(".")[0], receipt["line"]] = place

@@ -35,8 +35,8 @@ Counted as violations:
   unsent      a receipt for a line that the run was not given
   untold      the run ended with 0 and did not commit every line, or gave no receipt for one
 
-Numbers that are no violation: killed runs leave messages without verdict, which may be there or
-not; "early" are committed ones whose time is not settled yet; "overtaken" are messages of a run
+Numbers that are no violation: killed runs, and receipts that say UNKNOWN, leave messages without verdict,
+which may be there or not; "early" are committed ones whose time is not settled yet; "overtaken" are messages of a run
 that stand after a later line of the same run, as messages that were sent again may.
 
 Exit code 0: no violation. 1: violations, each printed. 4: the store can't be read.
@@ -221,10 +221,10 @@ def receipt(judgement, run, number, payload, places, to, final):
     counts = judgement.counts
     told = run.receipts.get(number)
     who = f"{run.name} line {number}, {show(payload)}"
-    if told is None:
+    if told is None or told["state"] == "UNKNOWN":
         counts["without verdict"] += 1
         counts["of these there"] += bool(places)
-        if run.ended and places:
+        if told is None and run.ended and places:
             judgement.violation("unreceipted", f"{who}, at {place(places[0])}")
     elif told["state"] == "COMMITTED":
         counts["committed"] += 1

@@ -108,6 +108,10 @@ class RefereeTest(unittest.TestCase):
         self.case.receipts["one"][0] = {"line": 1, "state": "REJECTED", "reason": "closed"}
         self.found("ghosts")
 
+    def test_unknown_ones_may_be_there(self):
+        self.case.receipts["one"][0] = {"line": 1, "state": "UNKNOWN", "reason": "no answer"}
+        self.found("untold")  # for it ended with 0: no ghost
+
     def test_moved(self):
         self.case.messages[0]["timestampNanos"] = str(int(self.case.messages[0]["timestampNanos"]) - 1)
         self.found("moved")
