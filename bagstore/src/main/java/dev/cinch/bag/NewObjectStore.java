@@ -82,10 +82,12 @@ record NewObjectStore(Objects objects, Name root, String prefix, Store.Environme
   /**
    * Makes one. Its first key stands there before the settings that pin it, and those come last.
    *
+   * @throws IllegalArgumentException if the settings cannot work; the message says why
    * @throws BrokenPromiseException if the server lets several writers make the same object
    * @throws StoreExistsException if there is one, or something else with such keys
    */
   void make(StoreSettings settings, Store.@Nullable KeySource first) throws IOException {
+    NewStore.requireRight(settings.problemsOfObjects());
     Storage storage = storage();
     List<String> names = // another one may be trying out the server
         storage.list(root, Freshness.CERTAIN).stream().filter(n -> !Name.isTemporary(n)).toList();

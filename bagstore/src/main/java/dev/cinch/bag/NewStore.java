@@ -50,7 +50,7 @@ final class NewStore {
       Store.Environment environment,
       Store.@Nullable KeySource first)
       throws IOException {
-    requireRight(settings);
+    requireRight(settings.problems());
     StoreFs fs = environment.fs(root, settings.group());
     var layout = new StoreLayout(root);
     var fresh = new Fresh(fs, environment.random(), null);
@@ -113,7 +113,7 @@ final class NewStore {
       Store.Environment environment,
       Store.@Nullable KeySource first)
       throws IOException {
-    requireRight(settings);
+    requireRight(settings.problems());
     SigningKey key = first == null ? null : first.get();
     MemoryStore made = inMemory(where, settings, environment, key);
     if (IN_MEMORY.putIfAbsent(where, made) != null) {
@@ -151,8 +151,7 @@ final class NewStore {
     return new Store.Opened(found.at(environment.time()), layout(where), found.identity());
   }
 
-  private static void requireRight(StoreSettings settings) {
-    List<String> problems = settings.problems();
+  static void requireRight(List<String> problems) {
     if (!problems.isEmpty()) {
       throw new IllegalArgumentException(String.join("; ", problems));
     }

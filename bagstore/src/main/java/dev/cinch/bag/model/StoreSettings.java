@@ -56,6 +56,9 @@ public record StoreSettings(
    */
   private static final long CLOCK_SLACK_MS = CLOCK_COMPARED_MS + 20 + 30;
 
+  /** Half a second, by which an object store's clock is rounded, and some to hear of it. */
+  private static final long OBJECTS_CLOCK_MS = 600;
+
   /** Section 5, last sentences. */
   public enum Confirm {
     /** After every batch. */
@@ -275,6 +278,17 @@ public record StoreSettings(
     }
     if ((directoryMode & 0700) != 0700 || (directoryMode & ~07777) != 0) {
       problems.add("directory mode %o must let the owner do all".formatted(directoryMode));
+    }
+    return problems;
+  }
+
+  /** The same in an object store. */
+  public List<String> problemsOfObjects() {
+    List<String> problems = problems();
+    if (Math.min(clockAheadMs, clockBehindMs) < OBJECTS_CLOCK_MS) {
+      problems.add(
+          "clock bound is %d ms; an object store's clock shows whole seconds, so it must be %d ms or more"
+              .formatted(Math.min(clockAheadMs, clockBehindMs), OBJECTS_CLOCK_MS));
     }
     return problems;
   }

@@ -19,6 +19,7 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -226,8 +227,9 @@ public final class InitCommand implements Callable<Integer> {
             messageLimit,
             confirm,
             leases);
-    if (!settings.problems().isEmpty()) {
-      throw new Misuse(String.join("; ", settings.problems()));
+    List<String> problems = root.isObjects() ? settings.problemsOfObjects() : settings.problems();
+    if (!problems.isEmpty()) {
+      throw new Misuse(String.join("; ", problems));
     }
     MachineName name = machine != null ? machine : MachineNames.ofHost();
     ServiceOwner theirs = owner == null ? null : ServiceOwner.of(owner);
