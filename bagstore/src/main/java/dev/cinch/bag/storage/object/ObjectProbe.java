@@ -149,7 +149,8 @@ public final class ObjectProbe implements AutoCloseable {
 
   /** Names have the characters that a store needs, and an order. */
   public void names() throws IOException {
-    List<Name> names = NAMES.stream().map(place.resolve("tmp-names")::resolve).toList();
+    List<Name> names =
+        NAMES.stream().map(place.resolve(Name.TEMPORARY_PREFIX + "names")::resolve).toList();
     used.addAll(names);
     for (Name name : names) {
       put(name, bytes(name.last()));
@@ -157,7 +158,10 @@ public final class ObjectProbe implements AutoCloseable {
         throw broken("the bytes of " + name + " are those of another object", LOST);
       }
     }
-    same("objects with all characters of names", NAMES, listed(place.resolve("tmp-names")));
+    same(
+        "objects with all characters of names",
+        NAMES,
+        listed(place.resolve(Name.TEMPORARY_PREFIX + "names")));
   }
 
   private List<String> listed(Name below) throws IOException {
@@ -188,7 +192,7 @@ public final class ObjectProbe implements AutoCloseable {
 
   /** Listings have at once all that was put, page by page, and nothing that was deleted. */
   public void listings() throws IOException {
-    Name all = place.resolve("tmp-list");
+    Name all = place.resolve(Name.TEMPORARY_PREFIX + "list");
     List<String> keys =
         IntStream.range(0, LISTED)
             .mapToObj(i -> "tmp-%02d/tmp-%02d".formatted(i / WRITERS, i % WRITERS))
@@ -233,7 +237,7 @@ public final class ObjectProbe implements AutoCloseable {
    * @return the time there, nanoseconds since the Unix epoch: the middle of a second
    */
   public long clock() throws IOException {
-    Name name = name("clock");
+    Name name = name("time");
     long began = time.monotonicNanos();
     put(name, bytes("x"));
     Got got = requests.get(name, 0, 1);
