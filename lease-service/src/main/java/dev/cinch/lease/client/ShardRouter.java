@@ -228,7 +228,7 @@ public final class ShardRouter implements LeaseService {
    */
   private Outcome nowhere(Operation operation, @Nullable Outcome last, ShardServers by) {
     OptionalLong instance = instance(operation);
-    if (last == null) {
+    if (last == null || name(operation).isPresent() && target(operation, by).isEmpty()) {
       return notStarted(operation, by);
     } else if (name(operation).isPresent()
         || isRefused(last, Reason.SUPERSEDED) && !servers.isReplaced(instance)) {
