@@ -13,6 +13,11 @@ public class LeaseRefusedException extends Exception {
      * L10).
      */
     OTHER_INSTANCE,
+    /**
+     * It is the same instance, at another of its servers, which has not met the grant (rule L17).
+     * Resume the leases there.
+     */
+    NOT_MET,
     /** Another server of the store has the name, or may have the grant (rule L16). Ask there. */
     OTHER_SHARD,
     /** The caller has no right to it; the message says which. Ask with a token that has. */
@@ -53,6 +58,11 @@ public class LeaseRefusedException extends Exception {
 
   public long retryAfterMs() {
     return retryAfterMs;
+  }
+
+  /** Whether the leases can be resumed at the server that said so (rule L10). */
+  public boolean asksToResume() {
+    return reason == Reason.OTHER_INSTANCE || reason == Reason.NOT_MET;
   }
 
   /** Another holder has a name, and which: so that whoever waits knows for what. */

@@ -227,7 +227,7 @@ final class LeasedAppend {
       if (!grant.isOpen()) {
         throw new Failure.Refusal(why + "; the leases of CINCH_GRANT were given back");
       }
-      boolean unknown = e.reason() == Reason.NOT_HELD || e.reason() == Reason.OTHER_INSTANCE;
+      boolean unknown = e.reason() == Reason.NOT_HELD || e.asksToResume();
       throw unknown ? new LeaseRefusedException(Reason.NOT_YET, why, 0) : e;
     }
   }
@@ -239,7 +239,7 @@ final class LeasedAppend {
       try {
         return session.join(id, instances.get(i), lasting);
       } catch (LeaseRefusedException e) {
-        if (e.reason() != Reason.OTHER_INSTANCE || i == instances.size() - 1) {
+        if (!e.asksToResume() || i == instances.size() - 1) {
           throw e;
         }
       }

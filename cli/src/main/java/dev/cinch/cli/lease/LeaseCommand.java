@@ -5,7 +5,6 @@ import dev.cinch.cli.base.Io;
 import dev.cinch.lease.Grant;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.LeaseRefusedException;
-import dev.cinch.lease.LeaseRefusedException.Reason;
 import dev.cinch.lease.LeaseReport;
 import dev.cinch.lease.LeaseService;
 import dev.cinch.lease.LogSet;
@@ -104,7 +103,7 @@ public final class LeaseCommand {
         try {
           return client.service().renew(id, length.of(client).toMillis(), LogSet.NONE, report);
         } catch (LeaseRefusedException e) {
-          if (e.reason() != Reason.OTHER_INSTANCE || i >= instances.size() - 1) {
+          if (!e.asksToResume() || i >= instances.size() - 1) {
             throw e;
           }
         }

@@ -241,7 +241,7 @@ public final class HeldLease {
     try {
       return call(() -> calls.renew(grant(), addLogs));
     } catch (LeaseRefusedException e) {
-      if (e.reason() != Reason.OTHER_INSTANCE) {
+      if (!e.asksToResume()) {
         throw e;
       }
       Grant unused = call(() -> calls.resume(grant()));
@@ -279,9 +279,8 @@ public final class HeldLease {
 
   /**
    * Gives the leases back. Renewing has stopped when this returns or throws, and nothing may be
-   * written any more. Once it was sent they are not resumed (rule L13): where nobody hears it, or
-   * another instance does, they run out, and the next holder fences. After {@link
-   * LeaseUnavailableException} it may be called again.
+   * written any more. Where nobody hears it, or another instance does, they run out, and the next
+   * holder fences (rule L13). After {@link LeaseUnavailableException} it may be called again.
    *
    * @param last what to report; every append under the leases has its verdict
    */
@@ -289,8 +288,19 @@ public final class HeldLease {
     try {
       // Behind a renewal that is under way, which may find that another instance goes on with them.
       synchronized (network) {
+        boolean held = state() != State.LOST;
         close();
-        calls.release(grant(), last);
+        try {
+          calls.release(grant(), last);
+        } catch (LeaseRefusedException e) {
+          if (e.reason() != Reason.NOT_MET || !held) {
+            throw e;
+          }
+          // What one server of an instance did the others know, also if it does it late; and no
+          // other instance resumes these leases (rule L17).
+          Grant unused = calls.resume(grant());
+          calls.release(grant(), last);
+        }
       }
     } finally {
       tell();

@@ -286,8 +286,7 @@ final class Operations {
 
   /** What is refused for want of a grant, where another shard may have it (rule L16). */
   private LeaseRefusedException orElsewhere(Id id, LeaseRefusedException refused) {
-    boolean unknown =
-        refused.reason() == Reason.NOT_HELD || refused.reason() == Reason.OTHER_INSTANCE;
+    boolean unknown = refused.reason() == Reason.NOT_HELD || refused.asksToResume();
     return unknown && guard.shard().map().count() > 1 && !table.knows(id)
         ? Refusals.otherShard(
             "no grant of this id is known here; it may be in another shard of", guard.shard())

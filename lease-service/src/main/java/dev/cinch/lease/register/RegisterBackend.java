@@ -344,9 +344,7 @@ public final class RegisterBackend implements LeaseBackend {
     }
     throw report.instance().isPresent()
         ? new LeaseRefusedException(
-            Reason.OTHER_INSTANCE,
-            "this server of the leases has not met this grant; resume it here",
-            0)
+            Reason.NOT_MET, "this server of the leases has not met this grant; resume it here", 0)
         : notHeld("no grant of this id is known to this server; acquire anew");
   }
 

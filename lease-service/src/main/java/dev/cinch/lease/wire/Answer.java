@@ -73,7 +73,7 @@ public record Answer(int status, ObjectNode body, Map<String, String> headers) {
     int status =
         switch (e.reason()) {
           case INVALID -> 400;
-          case HELD, OTHER_INSTANCE -> 409;
+          case HELD, OTHER_INSTANCE, NOT_MET -> 409;
           case FORBIDDEN -> 403;
           case NOT_HELD -> 410;
           case SUPERSEDED, OTHER_SHARD -> 421;

@@ -114,7 +114,7 @@ final class CellNode implements LeaseHost, AutoCloseable {
           new Operation.Renew(resume.id(), resume.durationMs(), LogSet.NONE, LeaseReport.NOTHING);
       makesKnown = true;
     } else if (!makesKnown && !known.contains(operation.id())) {
-      throw new LeaseRefusedException(Reason.OTHER_INSTANCE, "not granted here: resume it", 0);
+      throw new LeaseRefusedException(Reason.NOT_MET, "not granted here: resume it", 0);
     }
     Outcome outcome = cell.carryOut(asked);
     outcome.requireDone();

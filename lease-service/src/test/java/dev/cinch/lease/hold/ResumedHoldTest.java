@@ -49,6 +49,9 @@ final class ResumedHoldTest {
 
     Failure releasing = () -> {};
 
+    /** Whether the next request meets a server that has not met the grant. */
+    boolean unmet;
+
     /** While a resume is under way. */
     Runnable meanwhile = () -> {};
 
@@ -91,6 +94,10 @@ final class ResumedHoldTest {
 
     void check(LeaseReport said, String what) throws LeaseRefusedException {
       asked.add(what + " to " + said.instance().orElse(0) + at());
+      if (unmet) {
+        unmet = false;
+        throw new LeaseRefusedException(Reason.NOT_MET, "not met here", 0);
+      }
       if (!knows || said.instance().orElse(0) != number) {
         throw new LeaseRefusedException(Reason.OTHER_INSTANCE, "another", 0);
       }
@@ -266,6 +273,18 @@ final class ResumedHoldTest {
     assertEquals(List.of("release to 1 at 2"), service.asked);
   }
 
+  /** All servers of the same leases know what one of them does, however late (rule L17). */
+  @Test
+  void l13_aReleaseAtAServerThatHasNotMetTheGrantIsMadeThere() throws Exception {
+    HeldLease lease = hold("x");
+    service.unmet = true;
+    service.asked.clear();
+    lease.release(LeaseReport.NOTHING);
+    assertEquals(
+        List.of("release to 1 at 1", "resume from 1 at 1", "release to 1 at 1"), service.asked);
+    assertEquals(HeldLease.State.CLOSED, lease.state());
+  }
+
   /** Else the release would name the instance that the renewal is about to leave. */
   @Test
   void l13_aReleaseWaitsForTheRenewalThatIsUnderWay() throws Exception {
@@ -293,6 +312,9 @@ final class ResumedHoldTest {
   @Test
   void l13_nothingIsResumedInOrderToBeReleased() throws Exception {
     for (Reason reason : Reason.values()) {
+      if (reason == Reason.NOT_MET) {
+        continue;
+      }
       HeldLease lease = hold(reason.name());
       service.restart();
       service.resuming = ResumedHoldTest::noAnswer;

@@ -95,7 +95,7 @@ final class SharedLeasesTest {
   void l10_aHolderGoesOnAtAnotherServerByItsWitness() throws Exception {
     Grant grant = one.acquire("a");
     time.advanceMs(1_000);
-    refused(Reason.OTHER_INSTANCE, () -> renewHere(two, grant));
+    refused(Reason.NOT_MET, () -> renewHere(two, grant));
     Witness resumed = only(resume(two, grant));
     assertEquals(only(grant).correlation(), resumed.correlation());
     assertEquals(only(grant).generation(), resumed.generation());

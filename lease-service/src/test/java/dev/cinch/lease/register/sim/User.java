@@ -281,7 +281,7 @@ final class User {
           in(world.rng.between(0, longest() / 3), this::hold);
         },
         e -> {
-          boolean elsewhere = e.reason() == Reason.OTHER_INSTANCE;
+          boolean elsewhere = e.asksToResume();
           if (elsewhere && !isTentative()) {
             resume();
           } else if (elsewhere
@@ -332,7 +332,7 @@ final class User {
         },
         nothing -> over.run(),
         e -> {
-          boolean elsewhere = e.reason() == Reason.OTHER_INSTANCE && !had.isEmpty();
+          boolean elsewhere = e.asksToResume() && !had.isEmpty();
           if (tries > 0 && (e.reason() == Reason.NOT_YET || elsewhere)) {
             in(wait(e), () -> giveBack(tries - 1));
           } else {
