@@ -50,6 +50,7 @@ s3proxy.endpoint=http://127.0.0.1:$port
 s3proxy.authorization=aws-v2-or-v4
 s3proxy.identity=local-identity
 s3proxy.credential=local-credential
+s3proxy.v4-max-non-chunked-request-size=1073741824
 jclouds.provider=filesystem-nio2
 jclouds.identity=x
 jclouds.credential=x
