@@ -269,8 +269,8 @@ public final class Store {
   public record Remains(Storage storage, StoreLayout layout) {}
 
   /**
-   * Looks at no more than the place, which nobody may write to by this: {@link
-   * dev.cinch.bag.audit.Salvage} reads what is left of a store.
+   * Looks at no more than the place. {@link dev.cinch.bag.audit.Salvage} reads what is left of a
+   * store there, and the command line destroys one in an object store by it.
    *
    * @throws IllegalArgumentException if there is no storage of that scheme
    */

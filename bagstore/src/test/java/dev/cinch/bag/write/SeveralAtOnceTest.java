@@ -9,6 +9,7 @@ import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.storage.object.FakeObjects;
 import dev.cinch.bag.storage.object.Objects;
+import dev.cinch.bag.storage.object.PassingObjects;
 import dev.cinch.bag.storage.object.UnansweredException;
 import dev.cinch.lease.time.ManualTime;
 import java.io.IOException;
@@ -35,11 +36,9 @@ class SeveralAtOnceTest {
   private boolean meets;
 
   /** Batches wait for each other before they arrive. */
-  private final class Meeting implements Objects {
-    private final Objects inner;
-
+  private final class Meeting extends PassingObjects {
     Meeting(Objects inner) {
-      this.inner = inner;
+      super(inner);
     }
 
     @Override
@@ -54,22 +53,7 @@ class SeveralAtOnceTest {
           throw new UnansweredException("interrupted", e);
         }
       }
-      return inner.put(key, body);
-    }
-
-    @Override
-    public Got get(String key, long from, int most) throws IOException {
-      return inner.get(key, from, most);
-    }
-
-    @Override
-    public Listing list(String prefix, String after, boolean places) throws IOException {
-      return inner.list(prefix, after, places);
-    }
-
-    @Override
-    public void delete(String key) throws IOException {
-      inner.delete(key);
+      return super.put(key, body);
     }
   }
 

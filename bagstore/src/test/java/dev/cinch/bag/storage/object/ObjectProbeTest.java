@@ -30,25 +30,9 @@ class ObjectProbeTest {
   private final FakeObjects good = new FakeObjects(time);
 
   /** Passes all on; a test changes one thing. */
-  private abstract class Passing implements Objects {
-    @Override
-    public boolean put(String key, ByteBuffer... body) throws IOException {
-      return good.put(key, body);
-    }
-
-    @Override
-    public Got get(String key, long from, int most) throws IOException {
-      return good.get(key, from, most);
-    }
-
-    @Override
-    public Listing list(String prefix, String after, boolean places) throws IOException {
-      return good.list(prefix, after, places);
-    }
-
-    @Override
-    public void delete(String key) throws IOException {
-      good.delete(key);
+  private abstract class Passing extends PassingObjects {
+    Passing() {
+      super(good);
     }
   }
 
