@@ -90,6 +90,26 @@ class SeveralAtOnceTest {
     assertEquals(timestamps.stream().sorted().toList(), timestamps);
   }
 
+  /** Each is in the log only if the one before is, so it is not begun while that is on its way. */
+  @Test
+  void whatFollowsAnotherMessageWaitsForIt() throws Exception {
+    meets = true;
+    Log log =
+        Rig.open(Rig.objects(new FakeObjects(time), Meeting::new, time), time, "a")
+            .createLog(Rig.JOBS);
+    try (LogWriter writer = log.writer(Durability.SYNC)) {
+      var chain = new ArrayList<PendingReceipt>();
+      for (int i = 0; i < AT_ONCE + 1; i++) {
+        PendingReceipt last = i == 0 ? null : chain.get(i - 1);
+        chain.add(writer.submit(LeaseStamp.NONE, LARGE, 0, LARGE.length, true, last));
+      }
+      while (met.getCount() > 0) {
+        met.countDown(); // the first one alone has come
+      }
+      assertEquals(1, files(chain).size());
+    }
+  }
+
   @Test
   void onAFilesystemOneFollowsTheOther() throws Exception {
     Rig rig = Rig.memory(1);
