@@ -240,7 +240,7 @@ public final class Aggregator {
     SegmentHeader header = header(number, records);
     Name name = log.layout().segment(number);
     Storage storage = log.storage();
-    try (Draft draft = storage.draft(log.layout().segments())) {
+    try (Draft draft = storage.draft(name)) {
       var encoder = new SegmentEncoder(header, draft::write);
       for (Link link : records) {
         feed.feed(link.record(), encoder);

@@ -398,7 +398,7 @@ public final class TableBuilder {
   private void publish(TableLayout table, Path local, Name name) throws IOException {
     storage.prepare(table.root());
     storage.prepare(table.commits());
-    try (Draft draft = storage.draft(table.root());
+    try (Draft draft = storage.draft(name);
         FileChannel in = FileChannel.open(local)) {
       ByteBuffer chunk = ByteBuffer.allocate(COPIED);
       while (in.read(chunk) >= 0) {

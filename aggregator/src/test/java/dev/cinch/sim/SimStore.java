@@ -28,6 +28,9 @@ final class SimStore {
 
   private static final String PREFIX = "s/";
 
+  /** Less than many locks have, and more than small ones. */
+  private static final int PART_BYTES = 1000;
+
   private final World world;
   private final SimMachine machine;
   private final Gate gate;
@@ -68,7 +71,7 @@ final class SimStore {
   }
 
   static Storage storage(Objects objects, TimeSource time, RandomGenerator random) {
-    return new ObjectStore(objects, LAYOUT, PREFIX, time, random);
+    return new ObjectStore(objects, LAYOUT, PREFIX, time, random, PART_BYTES);
   }
 
   void verify(VerifyListener listener) throws IOException {

@@ -60,6 +60,9 @@ public final class Rig {
     return rig;
   }
 
+  /** In an object: less than most locks of tests have, so that they are in parts. */
+  private static final int MOST_AT_ONCE = 300;
+
   private static final StoreLayout NO_DISK = new StoreLayout(Path.of("/store"));
   private static final StoreIdentity IDENTITY =
       new StoreIdentity(new Id(1, 2), 0, StoreSettings.DEFAULT, "");
@@ -77,9 +80,19 @@ public final class Rig {
   /** The same where requests go wrong on their way. */
   public static Storage objects(
       FakeObjects store, UnaryOperator<Objects> network, TimeSource time) {
+    return objects(store, network, time, MOST_AT_ONCE);
+  }
+
+  /**
+   * The same where the parts of what is large have another size.
+   *
+   * @param partBytes of each
+   */
+  public static Storage objects(
+      FakeObjects store, UnaryOperator<Objects> network, TimeSource time, int partBytes) {
     boolean unused = store.put("s/store.json", ByteBuffer.wrap(IDENTITY.encode()));
     Objects objects = network.apply(store);
-    return new ObjectStore(objects, NO_DISK, "s/", time, new Random(1));
+    return new ObjectStore(objects, NO_DISK, "s/", time, new Random(1), partBytes);
   }
 
   /** What a process opens of such a store. */

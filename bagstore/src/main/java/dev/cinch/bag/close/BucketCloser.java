@@ -134,7 +134,7 @@ public final class BucketCloser {
     storage.seal(place); // step 1
     List<String> names = storage.list(place, Freshness.CERTAIN); // step 2
     List<DataFileExtent> files = measure(bucket, names); // step 3
-    try (Draft lock = storage.draft(place)) {
+    try (Draft lock = storage.draft(lock(bucket))) {
       write(bucket, files, lock);
       lock.finish();
       log.requireSame();

@@ -79,7 +79,9 @@ public final class StoreEnds {
     Name directory = store.layout().ends();
     statements.look();
     byte[] content = content(ends, number).getBytes(StandardCharsets.US_ASCII);
-    try (Draft draft = store.storage().draft(directory)) {
+    InstanceRegistry.End first = ends.get(0);
+    Name one = store.layout().end(first.correlation(), first.instance(), 0);
+    try (Draft draft = store.storage().draft(one)) {
       draft.write(ByteBuffer.wrap(content));
       draft.finish();
       store.requireSame();

@@ -29,7 +29,8 @@ public final class StoreRevocations {
   static Revocation keep(StoreContext store, Revocation mine) throws IOException {
     StoreLayout layout = store.layout();
     store.storage().prepare(layout.revocations());
-    try (Draft draft = store.storage().draft(layout.revocations())) {
+    Name first = layout.revocation(mine.correlation(), mine.instance(), 0);
+    try (Draft draft = store.storage().draft(first)) {
       draft.write(ByteBuffer.wrap(RevocationFile.encode(mine)));
       draft.finish();
       store.requireSame();

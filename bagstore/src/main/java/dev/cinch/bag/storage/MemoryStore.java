@@ -213,7 +213,7 @@ public final class MemoryStore implements Storage {
   }
 
   @Override
-  public Draft draft(Name place) {
+  public Draft draft(Name document) {
     var content = new Document(now());
     return new Draft() {
       @Override
@@ -222,8 +222,8 @@ public final class MemoryStore implements Storage {
       }
 
       @Override
-      public boolean publish(Name document) {
-        return make(document, content.bytes()) != null;
+      public boolean publish(Name name) {
+        return make(name, content.bytes()) != null;
       }
     };
   }

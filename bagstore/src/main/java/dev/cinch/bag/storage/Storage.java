@@ -115,7 +115,7 @@ public interface Storage {
   /** When a document was made, or something in a place made or removed; or later. */
   long changedAt(Name name) throws IOException;
 
-  /** Content that may become that of documents of one place. Not thread-safe. */
+  /** Content that may become that of documents. Not thread-safe. */
   interface Draft extends Closeable {
     void write(ByteBuffer bytes) throws IOException;
 
@@ -133,8 +133,11 @@ public interface Storage {
     default void close() {}
   }
 
-  /** Begins a draft. */
-  Draft draft(Name place) throws IOException;
+  /**
+   * Begins a draft of a document. If that is no settled file, others of its place may get the same
+   * content.
+   */
+  Draft draft(Name document) throws IOException;
 
   /**
    * Publishes one document as {@link Draft#publish} does, and secures it.
@@ -142,12 +145,11 @@ public interface Storage {
    * @param content nothing where it says all by its name
    */
   default boolean publish(Name document, byte[] content) throws IOException {
-    Name place = document.parent();
-    try (Draft draft = draft(place)) {
+    try (Draft draft = draft(document)) {
       draft.write(ByteBuffer.wrap(content));
       draft.finish();
       boolean made = draft.publish(document);
-      secure(place);
+      secure(document.parent());
       return made;
     }
   }

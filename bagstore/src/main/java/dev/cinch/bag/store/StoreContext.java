@@ -90,13 +90,12 @@ public record StoreContext(
       look.same();
       return storage.publish(document, content);
     }
-    Name place = document.parent();
-    try (Draft draft = storage.draft(place)) {
+    try (Draft draft = storage.draft(document)) {
       draft.write(ByteBuffer.wrap(content));
       draft.finish();
       look.same();
       boolean made = draft.publish(document);
-      storage.secure(place);
+      storage.secure(document.parent());
       return made;
     }
   }

@@ -170,7 +170,7 @@ abstract class StorageContract {
     Name place = log.bucket(BUCKET);
     by.seal(place);
     assertEquals(6, measured(by).messages());
-    try (Storage.Draft lock = by.draft(place)) {
+    try (Storage.Draft lock = by.draft(LogLayout.lock(place))) {
       for (int b : bytes) {
         lock.write(ByteBuffer.wrap(new byte[] {(byte) b}));
       }
@@ -205,8 +205,8 @@ abstract class StorageContract {
     Name free = layout.end(new Id(1, 2), 1, 0);
     store.prepare(layout.ends());
     other.prepare(layout.ends());
-    try (Storage.Draft first = store.draft(layout.ends());
-        Storage.Draft second = other.draft(layout.ends())) {
+    try (Storage.Draft first = store.draft(end);
+        Storage.Draft second = other.draft(free)) {
       first.write(ByteBuffer.wrap(new byte[] {1}));
       first.finish();
       second.write(ByteBuffer.wrap(new byte[] {2, 2}));

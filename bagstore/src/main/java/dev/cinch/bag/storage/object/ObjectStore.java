@@ -3,6 +3,7 @@ package dev.cinch.bag.storage.object;
 import static dev.cinch.bag.storage.Entered.Mark;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogLayout;
@@ -15,7 +16,9 @@ import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.Entered;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Storage;
+import dev.cinch.bag.storage.object.Objects.Got;
 import dev.cinch.bag.storage.object.Objects.Listed;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -25,6 +28,7 @@ import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.random.RandomGenerator;
 
@@ -41,8 +45,13 @@ public final class ObjectStore implements Storage {
   private static final int BATCH_DIGITS = 8;
   private static final long HALF_SECOND = 500_000_000L;
 
+  /** The largest object of a settled file: many servers take no larger ones at once. */
+  private static final int PART_BYTES = 16 << 20;
+
   private final Requests requests;
   private final StoreLayout layout;
+  private final RandomGenerator random;
+  private final int partBytes;
 
   /**
    * @param layout names everything
@@ -51,8 +60,21 @@ public final class ObjectStore implements Storage {
    */
   public ObjectStore(
       Objects objects, StoreLayout layout, String prefix, TimeSource time, RandomGenerator random) {
+    this(objects, layout, prefix, time, random, PART_BYTES);
+  }
+
+  /** With parts of another size. */
+  public ObjectStore(
+      Objects objects,
+      StoreLayout layout,
+      String prefix,
+      TimeSource time,
+      RandomGenerator random,
+      int partBytes) {
     this.requests = new Requests(objects, layout.root(), prefix, time, random);
     this.layout = layout;
+    this.random = random;
+    this.partBytes = partBytes;
   }
 
   /** The middle of the second that the server named: nobody is further from it than half. */
@@ -147,7 +169,7 @@ public final class ObjectStore implements Storage {
 
   @Override
   public List<String> list(Name place, Freshness freshness) throws IOException {
-    return requests.names(place);
+    return requests.names(place).stream().filter(name -> !Parts.isPlace(name)).toList();
   }
 
   @Override
@@ -168,8 +190,11 @@ public final class ObjectStore implements Storage {
   @Override
   public Stored open(Name name, Freshness freshness) throws IOException {
     if (DataFileName.parse(name.last()).isEmpty()) {
-      return new StoredObjects(
-          requests, List.of(name), new long[] {requests.get(name, 0, 0).size()});
+      Got begin = requests.get(name, 0, StoredObjects.NARROWEST);
+      Optional<Parts> parts = Parts.decode(begin.bytes(), name);
+      return parts.isPresent()
+          ? new StoredObjects(requests, name, parts.get().of(name), parts.get().sizes())
+          : new StoredObjects(requests, name, begin);
     }
     List<Listed> below = requests.below(name);
     if (below.isEmpty()) {
@@ -189,6 +214,7 @@ public final class ObjectStore implements Storage {
     }
     return new StoredObjects(
         requests,
+        name,
         batches.stream().map(listed -> name.resolve(listed.key())).toList(),
         batches.stream().mapToLong(Listed::size).toArray());
   }
@@ -204,20 +230,15 @@ public final class ObjectStore implements Storage {
     }
   }
 
+  /** Only a settled file has parts: nobody else reads it, and all others are small, or whole. */
   @Override
-  public Draft draft(Name place) {
-    var content = new ArrayList<ByteBuffer>();
-    return new Draft() {
-      @Override
-      public void write(ByteBuffer bytes) {
-        content.add(ByteBuffer.wrap(copy(bytes)));
-      }
+  public Draft draft(Name document) {
+    int each = isSettled(document) ? partBytes : Integer.MAX_VALUE;
+    return new ObjectDraft(requests, document, Id.random(random), each);
+  }
 
-      @Override
-      public boolean publish(Name document) throws IOException {
-        return requests.put(document, content.toArray(ByteBuffer[]::new));
-      }
-    };
+  private boolean isSettled(Name document) {
+    return LogLayout.hasLock(List.of(document.last())) || layout.isOfSegments(document.parent());
   }
 
   private static byte[] joined(List<ByteBuffer> parts) {
@@ -226,15 +247,12 @@ public final class ObjectStore implements Storage {
     return all.array();
   }
 
-  private static byte[] copy(ByteBuffer bytes) {
-    var copy = new byte[bytes.remaining()];
-    bytes.get(copy);
-    return copy;
-  }
-
   @Override
   public void remove(Name name) throws IOException {
     if (DataFileName.parse(name.last()).isEmpty()) {
+      if (isSettled(name)) {
+        removeParts(name);
+      }
       requests.delete(name);
       return;
     }
@@ -243,10 +261,29 @@ public final class ObjectStore implements Storage {
     }
   }
 
+  private void removeParts(Name document) throws IOException {
+    try {
+      byte[] begin = requests.get(document, 0, Parts.MAX_BYTES + 1).bytes();
+      if (Parts.decode(begin, document).isPresent()) {
+        for (Name part : requests.beginning(Parts.anyOf(document))) {
+          requests.delete(part);
+        }
+      }
+    } catch (NoSuchFileException | DamagedException e) {
+      // What parts there are nobody finds any more; those of a bucket go with it.
+    }
+  }
+
+  /** Parts whose draft was killed stand in nobody's way. */
   @Override
   public void removePlace(Name place) throws IOException {
-    if (!requests.names(place).isEmpty()) {
-      throw new DirectoryNotEmptyException(place.toString());
+    for (String name : requests.names(place)) {
+      if (!Parts.isPlace(name)) {
+        throw new DirectoryNotEmptyException(place.toString());
+      }
+      for (Name part : requests.beginning(place.resolve(name))) {
+        requests.delete(part);
+      }
     }
   }
 
@@ -263,7 +300,13 @@ public final class ObjectStore implements Storage {
 
   /** Whether an object is the store's, by its name and place. */
   public boolean isOwn(Name object) {
-    Name document = DataFileName.parse(object.parent().last()).isEmpty() ? object : object.parent();
+    Name place = object.parent();
+    Name document = object;
+    if (DataFileName.parse(place.last()).isPresent()) {
+      document = place;
+    } else if (Parts.isPlace(place.last())) {
+      document = Parts.documentOf(place);
+    }
     return OwnPaths.has(document.within(layout.root()), false);
   }
 

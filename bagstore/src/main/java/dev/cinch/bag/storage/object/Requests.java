@@ -168,11 +168,14 @@ final class Requests {
 
   /** All objects below a name, with what is left of their keys. */
   List<Listed> below(Name name) throws IOException {
-    String above = above(name);
+    return beginning(name, above(name));
+  }
+
+  private List<Listed> beginning(Name name, String with) throws IOException {
     var all = new ArrayList<Listed>();
     pages(
         name,
-        above,
+        with,
         "",
         false,
         page ->
@@ -181,8 +184,13 @@ final class Requests {
                     o ->
                         all.add(
                             new Listed(
-                                o.key().substring(above.length()), o.size(), o.changedAt()))));
+                                o.key().substring(with.length()), o.size(), o.changedAt()))));
     return all;
+  }
+
+  /** All objects whose names begin so. */
+  List<Name> beginning(Name name) throws IOException {
+    return beginning(name, key(name)).stream().map(o -> new Name(name.text() + o.key())).toList();
   }
 
   private interface Taking {

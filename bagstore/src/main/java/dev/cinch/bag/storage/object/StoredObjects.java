@@ -1,9 +1,12 @@
 package dev.cinch.bag.storage.object;
 
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
+import dev.cinch.bag.storage.object.Objects.Got;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.NoSuchFileException;
 import java.util.List;
 
 /**
@@ -11,10 +14,11 @@ import java.util.List;
  * the last read ended get wider ones. Not thread-safe.
  */
 final class StoredObjects implements Stored {
-  private static final int NARROWEST = 1 << 16;
+  static final int NARROWEST = 1 << 16;
   private static final int WIDEST = 1 << 22;
 
   private final Requests requests;
+  private final Name whole;
   private final List<Name> objects;
 
   /** Where each ends. */
@@ -25,10 +29,20 @@ final class StoredObjects implements Stored {
   private int width = NARROWEST;
 
   /**
+   * @param begin of an object that is all
+   */
+  StoredObjects(Requests requests, Name whole, Got begin) {
+    this(requests, whole, List.of(whole), new long[] {begin.size()});
+    this.window = begin.bytes();
+  }
+
+  /**
+   * @param whole what they are together
    * @param sizes of the objects, bytes
    */
-  StoredObjects(Requests requests, List<Name> objects, long[] sizes) {
+  StoredObjects(Requests requests, Name whole, List<Name> objects, long[] sizes) {
     this.requests = requests;
+    this.whole = whole;
     this.objects = objects;
     this.ends = sizes;
     for (int i = 1; i < ends.length; i++) {
@@ -62,16 +76,28 @@ final class StoredObjects implements Stored {
     while (ends[index] <= at) {
       index++;
     }
+    long begins = index == 0 ? 0 : ends[index - 1];
     boolean goesOn = at == windowAt + window.length;
     width = goesOn ? Math.min(2 * width, WIDEST) : NARROWEST;
-    int most = (int) Math.min(Math.max(needed, width), ends[index] - at);
-    long begins = index == 0 ? 0 : ends[index - 1];
-    byte[] bytes = requests.get(objects.get(index), at - begins, most).bytes();
-    if (bytes.length == 0) {
+    // Those that begin at the end read what stands before it next.
+    long from = goesOn ? at : Math.min(at, Math.max(begins, size() - width));
+    int most = (int) Math.min(Math.max(at - from + needed, width), ends[index] - from);
+    window = get(objects.get(index), from - begins, most);
+    windowAt = from;
+    if (from + window.length <= at) {
       throw new IOException(objects.get(index) + " is shorter than it was");
     }
-    window = bytes;
-    windowAt = at;
+  }
+
+  private byte[] get(Name object, long from, int most) throws IOException {
+    try {
+      return requests.get(object, from, most).bytes();
+    } catch (NoSuchFileException e) {
+      if (requests.isThere(whole)) { // else all is gone, as what was retired goes
+        throw new DamagedException(whole, 0, "its part " + object, "no object");
+      }
+      throw e;
+    }
   }
 
   @Override

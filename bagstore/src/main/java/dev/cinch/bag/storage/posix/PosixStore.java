@@ -270,7 +270,8 @@ public final class PosixStore implements Storage {
   }
 
   @Override
-  public Draft draft(Name place) throws IOException {
+  public Draft draft(Name document) throws IOException {
+    Name place = document.parent();
     boolean isOfSegments = layout.isOfSegments(place);
     int mode = isOfSegments ? settings.closedFileMode() : fileModeIn(place);
     return new PosixDraft(this, path(place), fileModeIn(place), mode);

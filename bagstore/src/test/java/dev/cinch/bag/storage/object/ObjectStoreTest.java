@@ -1,9 +1,12 @@
 package dev.cinch.bag.storage.object;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Bucket;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
@@ -13,18 +16,23 @@ import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Numbered;
 import dev.cinch.bag.model.StoreLayout;
+import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.Entered;
 import dev.cinch.bag.storage.Entered.Mark;
 import dev.cinch.bag.storage.Freshness;
+import dev.cinch.bag.storage.Storage.Draft;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.time.ManualTime;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Rules O2 to O4: what a writer makes of the answers to its puts, and of what its looks find. */
+/** Rules O2 to O4 and O9: what a writer makes of answers, and of what its looks find; parts. */
 class ObjectStoreTest {
   private static final StoreLayout LAYOUT = new StoreLayout(new Name("s3://test/s"));
   private static final LogLayout LOG = LAYOUT.log(new LogName("jobs"));
@@ -159,5 +167,124 @@ class ObjectStoreTest {
   @Test
   void dataFileEndsBeforeTheFirstBatchThatIsMissing() throws IOException {
     assertEquals(3, size("00000001", "00000003"));
+  }
+
+  private static final Name LOCK = LogLayout.lock(BUCKET);
+
+  private ObjectStore inParts(Objects through, int seed) {
+    return new ObjectStore(through, LAYOUT, "s/", time, new Random(seed), 10);
+  }
+
+  private static byte[] bytes(int count, int each) {
+    var bytes = new byte[count];
+    Arrays.fill(bytes, (byte) each);
+    return bytes;
+  }
+
+  private static Draft drafted(ObjectStore store, byte[] content) throws IOException {
+    Draft draft = store.draft(LOCK);
+    draft.write(ByteBuffer.wrap(content));
+    draft.finish();
+    return draft;
+  }
+
+  private static byte[] read(ObjectStore store) throws IOException {
+    try (Stored in = store.open(LOCK, Freshness.CERTAIN)) {
+      ByteBuffer all = ByteBuffer.allocate((int) in.size());
+      assertEquals(all.capacity(), in.read(all, 0));
+      return all.array();
+    }
+  }
+
+  private List<String> keys() throws IOException {
+    return store(objects).all().stream()
+        .map(o -> o.text().replaceFirst(".*/lock", "lock").replaceAll("[0-9a-f]{32}", "*"))
+        .toList();
+  }
+
+  @Test
+  void o9WhatIsLargeIsInPartsThatOneObjectNames() throws Exception {
+    for (int count : new int[] {1, 10, 11, 20, 25}) {
+      ObjectStore store = inParts(objects, count);
+      try (Draft draft = drafted(store, bytes(count, 7))) {
+        assertFalse(store.isThere(LOCK, Freshness.CERTAIN));
+        assertTrue(draft.publish(LOCK));
+      }
+      assertArrayEquals(bytes(count, 7), read(store));
+      assertEquals(List.of("lock"), store.list(BUCKET, Freshness.CERTAIN));
+      assertEquals(count <= 10 ? 1 : 1 + (count + 9) / 10, keys().size());
+      store.remove(LOCK);
+      assertEquals(List.of(), keys());
+    }
+  }
+
+  @Test
+  void o9PartsOfWhoLosesGoAndThoseOfWhoWinsStay() throws Exception {
+    ObjectStore store = inParts(objects, 1);
+    Draft killed = drafted(inParts(objects, 3), bytes(30, 3));
+    try (Draft first = drafted(store, bytes(25, 1));
+        Draft second = drafted(inParts(objects, 2), bytes(30, 2))) {
+      assertTrue(first.publish(LOCK));
+      assertFalse(second.publish(LOCK));
+    }
+    assertArrayEquals(bytes(25, 1), read(store));
+    assertEquals(
+        List.of("lock", "lock.parts-*/00000001", "lock.parts-*/00000002", "lock.parts-*/00000003"),
+        keys());
+    assertFalse(killed.publish(LOCK));
+    assertArrayEquals(bytes(25, 1), read(store));
+  }
+
+  @Test
+  void o9PartsOfTheKilledGoWithTheirBucket() throws Exception {
+    ObjectStore store = inParts(objects, 1);
+    Draft unused = drafted(store, bytes(30, 3));
+    assertEquals(3, keys().size());
+    assertEquals(List.of(), store.list(BUCKET, Freshness.CERTAIN));
+    assertTrue(store.all().stream().allMatch(store::isOwn));
+    store.removePlace(BUCKET);
+    assertEquals(List.of(), keys());
+  }
+
+  @Test
+  void o9PartsStayUnlessItsObjectCanNotCome() throws Exception {
+    try (Draft abandoned = drafted(inParts(objects, 1), bytes(30, 3))) {
+      assertEquals(3, keys().size());
+    }
+    assertEquals(List.of(), keys());
+    var late =
+        new PassingObjects(objects) {
+          @Override
+          public boolean put(String key, ByteBuffer... body) throws IOException {
+            if (key.endsWith("/lock")) {
+              throw new RefusedException("as asked for");
+            }
+            return super.put(key, body);
+          }
+        };
+    try (Draft draft = drafted(inParts(late, 1), bytes(30, 3))) {
+      assertThrows(RefusedException.class, () -> draft.publish(LOCK));
+    }
+    assertEquals(3, keys().size());
+  }
+
+  @Test
+  void o9APartThatIsMissingIsDamageUnlessAllIsGone() throws Exception {
+    ObjectStore store = inParts(objects, 1);
+    try (Draft draft = drafted(store, bytes(30, 3))) {
+      assertTrue(draft.publish(LOCK));
+    }
+    try (Stored in = store.open(LOCK, Freshness.CERTAIN)) {
+      for (Name object : store.all()) {
+        if (object.last().equals("00000002")) {
+          store.removeObject(object);
+        }
+      }
+      DamagedException e =
+          assertThrows(DamagedException.class, () -> in.read(ByteBuffer.allocate(10), 10));
+      assertTrue(e.getMessage().contains("00000002"), e.getMessage());
+      store.removeObject(LOCK);
+      assertThrows(NoSuchFileException.class, () -> in.read(ByteBuffer.allocate(10), 10));
+    }
   }
 }
