@@ -421,6 +421,15 @@ public final class HorizonChain {
     return new View(tip, checkpoint(), floor);
   }
 
+  /**
+   * Whether a view is likely to be the same still, by one request where listings are dear. Behind a
+   * checkpoint, or in an old cache, a next record is missing too: so nobody goes by this for ever.
+   */
+  public boolean seemsLast(View view) throws IOException {
+    long last = view.tip().map(tip -> tip.record().number()).orElse(0L);
+    return log.storage().listsDearly() && !log.storage().isThere(path(last + 1), Freshness.CERTAIN);
+  }
+
   /** A look without the tip: how far the log is retired, and how far it expired. */
   public View line() throws IOException {
     Floor floor = floor();

@@ -46,6 +46,9 @@ public final class LogCursor implements Closeable {
   /** How often files that are listed may be gone, by one look; each time is another writer's. */
   private static final int MOST_TAKEN_BACK = 16;
 
+  /** Of so many looks one lists all, though the one before seems to hold still. */
+  private static final int LOOKS = 32;
+
   private final LogContext log;
   private final HorizonChain chain;
   private final long from;
@@ -60,6 +63,7 @@ public final class LogCursor implements Closeable {
 
   private @Nullable OpenFiles shared;
   private @Nullable View view;
+  private int looks;
   private @Nullable SettledFiles files;
   private @Nullable Source source;
   private @Nullable Evidence current;
@@ -132,7 +136,9 @@ public final class LogCursor implements Closeable {
   public long look() throws IOException {
     takenBack = 0;
     try {
-      take(chain.view(freshness));
+      if (view == null || ++looks % LOOKS == 0 || !chain.seemsLast(view)) {
+        take(chain.view(freshness));
+      }
     } catch (DamagedException | NoSuchFileException e) {
       throw log.unlessReplaced(e);
     }

@@ -49,6 +49,11 @@ public interface Storage {
     return 1;
   }
 
+  /** Whether a listing costs much more than to ask for one name. */
+  default boolean listsDearly() {
+    return false;
+  }
+
   /**
    * Sets a bucket's mark, which {@link Entered#look} looks for (S2): close, step 1. A certain list
    * that begins afterwards has all data files there will be (S1).
