@@ -5,7 +5,8 @@ Two buckets. Every PUT and DELETE may be carried out again at any later time, al
 the answer to a PUT may be lost. So what was put and may be deleted is there or not, as it pleases, whenever somebody looks: no state
 says which. Data files go behind a record, all else behind a checkpoint, in any order. A writer puts two batches at once, and its data
 file ends before the first one that is missing. Closers advance the horizon through one bucket or both, and stop where a PUT was not
-answered and a GET finds nothing. A writer in doubt waits for the record: closers are others.
+answered and a GET finds nothing. A writer in doubt waits for the record: closers are others. A notice is there for ever, and says what
+its checkpoint, which may come at any time after it, will reach.
 
 Checked: COMMITTED is told for what a record's lock lists, REJECTED for what it does not (so what is sent again is not there twice);
 until it is retired a lock is there that has the record's digest; a live reader finds what was COMMITTED before it began, and a settled
@@ -18,13 +19,13 @@ from explorer import main
 
 MUTATIONS = {
     "mark-before-put": ("a writer looks at the mark before it puts its batch, and not after", None),
-    "checkpoint-before-mark": ("a writer looks for the next checkpoint before it looks at the mark", None),
+    "notice-before-mark": ("a writer looks for the next notice before it looks at the mark", None),
     "mark-alone": ("a writer that has passed once looks at the mark alone", None),
     "no-first-look": ("a writer does not look at intents and records: where there is no mark, the bucket is open", None),
     "records-before-intents": ("a writer looks at the records first and at the intents second", None),
-    "number-after-records": ("a writer remembers the last checkpoint that it sees after its look at the records", None),
-    "new-checkpoint-alone": ("a writer that finds a checkpoint remembers it, and does not look at intents and records again", None),
-    "number-of-others": ("a writer goes by the last checkpoint that anybody in its process has seen", None),
+    "number-after-records": ("a writer remembers the last notice that it sees after its look at the records", None),
+    "new-notice-alone": ("a writer that finds a notice remembers it, and does not look at intents and records again", None),
+    "number-of-others": ("a writer goes by the last notice that anybody in its process has seen", None),
     "confirms-latecomers": ("a look confirms also what was answered after it began", None),
     "confirms-over-a-gap": ("a look confirms a batch though an earlier one of its data file was not answered", None),
     "own-412-is-a-loss": ("a writer takes 412 for the answer that its batch is not there", None),
@@ -37,12 +38,14 @@ MUTATIONS = {
     "mark-unanswered": ("a closer that had no answer to a mark takes it for set", None),
     "lock-unconditional": ("locks are put without the condition", None),
     "lock-not-read": ("a closer that had an answer to its lock takes it for the one that is there", None),
+    "notice-after-checkpoint": ("notice is given once the checkpoint is there", None),
+    "notice-of-the-future": ("notice is given before it is known how far the checkpoint will reach", None),
     "deletes-before-checkpoint": ("marks are deleted before the checkpoint is there", None),
     "live-looks-early": ("a live reader looks at the chain before it lists the buckets, and not after", None),
 }
 
 # writers: the bucket of each batch, and whether the first one was COMMITTED. closers: how many buckets each advances through.
-# checkpoints: how many there are at most. reader: live, settled, or None.
+# checkpoints: how many notices there are at most. reader: live, settled, or None.
 BOUNDS = {
     "small": (
         dict(writers=((0, 0, 0),), passed=True, closers=(1, 1), checkpoints=1, reader=None),
@@ -64,10 +67,10 @@ BOUNDS = {
 }
 
 # objects: the (writer, batch) that are there. marks: of each bucket "", "sent" or "set". locks: of each, None or a content. sent: locks
-# and records that were ever put. intents: of which closers. records: (to, contents). checkpoints: (to, record). wrong: found by a step
-State = namedtuple("State", "world objects marks locks sent intents records checkpoints writers closers reader wrong")
+# and records that were ever put. intents: of which closers. records: (to, contents). notices and checkpoints: (to, record). wrong: found by a step
+State = namedtuple("State", "world objects marks locks sent intents records notices checkpoints writers closers reader wrong")
 # batches: a letter each: - not sent, a sent, k answered, ? in doubt, C and R told. passed: the bucket in which it saw no intent and
-# no record. number: of the last checkpoint that it remembers. look: None, or (what comes next, the batches that it confirms)
+# no record. number: of the last notice that it remembers. look: None, or (what comes next, the batches that it confirms)
 Writer = namedtuple("Writer", "batches passed number look")
 # number: of the last record it knows. since: where that ends. found: of each bucket None, ABSENT, OPEN, or a content
 Closer = namedtuple("Closer", "pc number since found")
@@ -85,7 +88,7 @@ class Objects:
         self.broken, self.worlds = broken, worlds
 
     def initial(self):
-        return State(None, frozenset(), ("", ""), NOTHING, frozenset(), frozenset(), (), (), (), (), None, None)
+        return State(None, frozenset(), ("", ""), NOTHING, frozenset(), frozenset(), (), (), (), (), (), None, None)
 
     @staticmethod
     def begin(empty, number, world):
@@ -214,10 +217,7 @@ class Objects:
             after = self.carry_out(s, what, at, content)
             if after != s:
                 yield "%s %d is carried out: %s" % (what, at, content), after
-        for number, (to, _) in enumerate(s.records, 1):
-            if len(s.checkpoints) < world["checkpoints"] and to > (s.checkpoints[-1][0] if s.checkpoints else 0):
-                checkpoints = s.checkpoints + ((to, number),)
-                yield "checkpoint %d reaches %d" % (len(checkpoints), to), self.tidy(s._replace(checkpoints=checkpoints))
+        yield from self.retirement(s, world["checkpoints"])
         for i, me in enumerate(s.writers):
             for label, after in self.writer_steps(s, i, me):
                 after = after if set(after.batches) - set("CR") else Writer(after.batches, None, 0, None)
@@ -229,6 +229,23 @@ class Objects:
             kind = self.live_steps if s.reader[0].startswith("live") else self.settled_steps
             for label, wrong, reader in kind(s, *s.reader):
                 yield "reader " + label, s._replace(wrong=wrong, reader=reader)
+
+    def retirement(self, s, most):
+        """A notice of what is settled, and its checkpoint at any time after that."""
+        due = [(to, number) for number, (to, _) in enumerate(s.records, 1) if to > (s.notices[-1][0] if s.notices else 0)]
+        lines = s.notices
+        if "notice-after-checkpoint" in self.broken:
+            due, lines = s.checkpoints[len(s.notices):][:1], [(to, number) for number, (to, _) in enumerate(s.records, 1)]
+        if "notice-of-the-future" in self.broken:
+            due = [(0, 0)]
+            lines = [(to, number) for number, (to, _) in enumerate(s.records, 1)] if len(s.checkpoints) < len(s.notices) else []
+        for line in due:
+            if len(s.notices) < most:
+                yield "notice %d is given" % (len(s.notices) + 1), s._replace(notices=s.notices + (line,))
+        for to, number in lines:
+            if to > (s.checkpoints[-1][0] if s.checkpoints else 0) and len(s.checkpoints) < most:
+                checkpoints = s.checkpoints + ((to, number),)
+                yield "checkpoint %d reaches %d" % (len(checkpoints), to), self.tidy(s._replace(checkpoints=checkpoints))
 
     def writer_steps(self, s, i, me):
         """Section 2, steps 3 to 5."""
@@ -273,11 +290,11 @@ class Objects:
 
     def following(self, look, passed):
         """What is looked at next; None: all was."""
-        looks = ["checkpoint", "mark"] if "checkpoint-before-mark" in self.broken else ["mark", "checkpoint"]
+        looks = ["notice", "mark"] if "notice-before-mark" in self.broken else ["mark", "notice"]
         if "mark-before-put" in self.broken:
             looks.remove("mark")
         if "mark-alone" in self.broken and passed:
-            looks.remove("checkpoint")
+            looks.remove("notice")
         if not passed and "no-first-look" not in self.broken:
             looks += ["records", "intents"] if "records-before-intents" in self.broken else ["intents", "records"]
             looks += ["number"] if "number-after-records" in self.broken else []
@@ -301,21 +318,21 @@ class Objects:
         if look == "mark":
             for marked in self.marked(s, b):
                 yield ("finds the mark", doubt) if marked else ("finds no mark", go_on())
-        elif look == "checkpoint":
+        elif look == "notice":
             if me.passed != b:
-                yield "lists the checkpoints", go_on(me._replace(number=len(s.checkpoints)))
-            elif len(s.checkpoints) > me.number and "number-of-others" not in self.broken:
-                passed = b if "new-checkpoint-alone" in self.broken else None
-                yield "finds checkpoint %d" % (me.number + 1), go_on(me._replace(number=len(s.checkpoints), passed=passed))
+                yield "finds the last notice", go_on(me._replace(number=len(s.notices)))
+            elif len(s.notices) > me.number and "number-of-others" not in self.broken:
+                passed = b if "new-notice-alone" in self.broken else None
+                yield "finds notice %d" % (me.number + 1), go_on(me._replace(number=len(s.notices), passed=passed))
             else:
-                yield "finds no further checkpoint", go_on()
+                yield "finds no further notice", go_on()
         elif look == "intents":
             goals = self.worlds[s.world]["closers"]
             yield ("finds an intent", doubt) if any(goals[i] > b for i in s.intents) else ("finds no intent", go_on())
         elif look == "records":
             yield ("finds a record", doubt) if self.settled(s) > b else ("finds no record", go_on())
         else:
-            yield "remembers the last checkpoint", go_on(me._replace(number=len(s.checkpoints)))
+            yield "remembers the last notice", go_on(me._replace(number=len(s.notices)))
 
     def verdict(self, s, i, k, b, tell):
         contents = {self.truth(s, b)}  # by the record, and by the segment if a checkpoint is there after that

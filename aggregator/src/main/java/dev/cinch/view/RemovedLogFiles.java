@@ -25,7 +25,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Deletes what a log left that was removed (rule H8), a day later: reads that were under way then
  * are over. The tombstone stays, and the last record, which tells late writers that they are
- * REJECTED. Any number may run at once; what a crash leaves, the next run deletes. Thread-safe.
+ * REJECTED, and notices. Any number may run at once; what a crash leaves, the next run deletes.
+ * Thread-safe.
  */
 @CheckReturnValue
 public final class RemovedLogFiles {
@@ -68,7 +69,11 @@ public final class RemovedLogFiles {
     }
     long last = lastRecord(log);
     var sweep = new Sweep(really, each);
-    for (String era : list(log.buckets())) {
+    List<String> left = list(log.buckets());
+    if (really && !left.isEmpty()) {
+      storage.giveNotice(name);
+    }
+    for (String era : left) {
       Name eras = log.buckets().resolve(era);
       for (String group : list(eras)) {
         Name groups = eras.resolve(group);

@@ -239,6 +239,7 @@ public final class Retention {
                       log.layout().checkpoint(due.number()), covered.size(), Checkpoint.MAX_BYTES)
               + " nothing was deleted");
     }
+    storage.giveNotice(log.layout().name());
     log.publish(log.layout().checkpoint(due.number()), bytes);
     Optional<Checkpoint> there = chain.checkpoint();
     if (there.isPresent() && there.get().number() > due.number()) {

@@ -20,16 +20,26 @@ import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.format.Removal;
 import dev.cinch.bag.fs.FaultyFs;
 import dev.cinch.bag.fs.FaultyFs.Fault;
+import dev.cinch.bag.model.Bucket;
+import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
+import dev.cinch.bag.storage.Entered;
+import dev.cinch.bag.storage.Entered.Mark;
+import dev.cinch.bag.storage.Storage;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.write.LogWriter;
+import dev.cinch.lease.Id;
 import dev.cinch.lease.Share;
+import dev.cinch.lease.time.ManualTime;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -262,5 +272,29 @@ class RemovalTest {
     assertThrows(LogRemovedException.class, () -> store.createLog(Rig.JOBS));
     Log next = store.createLog(new LogName("next"));
     assertTrue(next.context().created() <= rig.time.wallNanos());
+  }
+
+  /** Neither a mark nor a checkpoint is left there, and the notice is (rule O8). */
+  @Test
+  void h8_aLateWriterOfAnObjectStoreFindsTheNotice() throws Exception {
+    ManualTime time = ManualTime.ticking();
+    Storage objects = Rig.objects(time);
+    Store store = Rig.open(objects, time, "a");
+    Log log = store.createLog(Rig.JOBS);
+    long width = store.settings().bucketWidthNanos();
+    var bucket = new Bucket(Bucket.floor(time.wallNanos(), width), width);
+    var file = new DataFileName(new MachineName("late"), new Id(1, 2));
+    Entered late =
+        objects.enter(
+            LogLayout.dataFile(log.context().layout().bucket(bucket), file), Durability.SYNC);
+    late.append(new ByteBuffer[] {ByteBuffer.wrap(new byte[10])});
+    assertEquals(Mark.UNSURE, late.look());
+    assertEquals(Mark.OPEN, late.look());
+    Removal unused = remove(log);
+    time.advanceNanos(Duration.ofDays(2).toNanos());
+    var files = new ArrayList<Name>();
+    assertTrue(new RemovedLogFiles(store).delete(Rig.JOBS, true, files::add) > 0);
+    assertTrue(files.stream().anyMatch(name -> name.last().equals("prelock")), files.toString());
+    assertEquals(Mark.UNSURE, late.look());
   }
 }

@@ -70,7 +70,8 @@ public final class Locks {
   public Optional<Closed> readIfListed(Bucket bucket) throws IOException {
     Name path = path(bucket);
     Name place = path.parent();
-    return log.storage().listIfThere(place, Freshness.CACHED).contains(path.last())
+    return log.storage().listsDearly()
+            || log.storage().listIfThere(place, Freshness.CACHED).contains(path.last())
         ? read(bucket)
         : Optional.empty();
   }

@@ -29,7 +29,8 @@ public record LogLayout(Name root, LogName name) {
       Set.of("identity", "removed", "buckets", "horizon", "segments", "table", "latest");
 
   /** All that stands in {@link #horizon}. */
-  public static final Set<String> HORIZON_NAMES = Set.of("records", "intents", "checkpoints");
+  public static final Set<String> HORIZON_NAMES =
+      Set.of("records", "intents", "checkpoints", "notices");
 
   private static final String PRELOCK = "prelock";
   private static final String LOCK = "lock";
@@ -214,6 +215,11 @@ public record LogLayout(Name root, LogName name) {
 
   public Name checkpoint(long number) {
     return checkpoints().resolve(Numbered.name(number));
+  }
+
+  /** What an object store has beside checkpoints. */
+  public Name notices() {
+    return horizon().resolve("notices");
   }
 
   /** Says that the segments up to a number expired. */

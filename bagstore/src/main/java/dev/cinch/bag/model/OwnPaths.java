@@ -26,7 +26,7 @@ public final class OwnPaths {
           "keys|limits|clock|logs|cuts",
           "service(/(instances|ends|revocations|ceilings))?",
           LOG + "(/buckets(/" + TIME + "){0,3}|/segments|/(table|latest)(/_delta_log)?)?",
-          HORIZON + "(/records|/intents|/checkpoints)?|" + GROUP,
+          HORIZON + "(/records|/intents|/checkpoints|/notices)?|" + GROUP,
           PROBE + "(/tmp-[^/]*)?");
 
   private static final Pattern FILES =
@@ -49,6 +49,7 @@ public final class OwnPaths {
           GROUP + "/" + NUMBER + "(" + SHA + ")?",
           HORIZON + "/intents/(end|" + TIME + ")-" + ID,
           HORIZON + "/checkpoints/(floor-)?" + NUMBER,
+          HORIZON + "/notices/" + NUMBER,
           LOG + "/segments/" + NUMBER,
           LOG + "/(table|latest)/(_delta_log/[0-9]{20}[.]json|[0-9]{20}-" + ID + "[.]parquet)",
           "(.*/)?tmp-" + ID,

@@ -1,6 +1,7 @@
 package dev.cinch.bag.storage;
 
 import dev.cinch.bag.model.Durability;
+import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import java.io.Closeable;
@@ -137,6 +138,12 @@ public interface Storage {
     @Override
     default void close() {}
   }
+
+  /**
+   * Says that what is settled of a log may be retired. To be called before a checkpoint says so,
+   * and before any mark goes, by whoever has read already how far that reaches.
+   */
+  default void giveNotice(LogName log) throws IOException {}
 
   /**
    * Begins a draft of a document. If that is no settled file, others of its place may get the same

@@ -208,7 +208,6 @@ public final class ObjectProbe implements AutoCloseable {
     List<String> its =
         keys.stream().filter(k -> k.startsWith("tmp-00/")).map(k -> k.substring(7)).toList();
     same("objects of a place", its, requests.names(one));
-    same("objects behind one", its.subList(7, its.size()), requests.namesAfter(one, its.get(6)));
     each(names.subList(WRITERS, LISTED), requests::delete);
     same("objects", keys.subList(0, WRITERS), listed(all));
     if (requests.isThere(names.get(LISTED - 1))) {

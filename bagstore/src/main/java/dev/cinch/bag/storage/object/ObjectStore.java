@@ -28,8 +28,10 @@ import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.random.RandomGenerator;
 
 /**
@@ -52,6 +54,7 @@ public final class ObjectStore implements Storage {
   private final StoreLayout layout;
   private final RandomGenerator random;
   private final int partBytes;
+  private final Map<LogName, Notices> notices = new ConcurrentHashMap<>();
 
   /**
    * @param layout names everything
@@ -108,10 +111,10 @@ public final class ObjectStore implements Storage {
   private final class Writing implements Entered {
     private final Name file;
     private final Name mark;
-    private final Name checkpoints;
+    private final Notices notices;
     private long batches;
 
-    /** The last checkpoint that there was at a look, 0 if there was none; empty: none looked. */
+    /** The last notice that there was at a look, 0 if there was none; empty: none looked. */
     private OptionalLong known = OptionalLong.empty();
 
     Writing(Name file) {
@@ -119,7 +122,7 @@ public final class ObjectStore implements Storage {
       Name bucket = file.parent();
       this.mark = LogLayout.prelock(bucket);
       Name root = bucket.parent().parent().parent().parent();
-      this.checkpoints = new LogLayout(root, new LogName(root.last())).checkpoints();
+      this.notices = notices(new LogName(root.last()));
     }
 
     @Override
@@ -141,24 +144,18 @@ public final class ObjectStore implements Storage {
     }
 
     /**
-     * The mark first: whoever deletes one has published a checkpoint before. A bucket without a
-     * mark, and behind no new checkpoint, is as it was when intents and records were asked.
+     * The mark first: whoever deletes one has given notice before. A bucket without a mark, and
+     * without a further notice, is as it was when intents and records were asked.
      */
     @Override
     public Mark look() throws IOException {
       if (requests.isThere(mark)) {
         return Mark.SEALED;
       }
-      OptionalLong before = known;
-      String after = before.orElse(0) == 0 ? "" : Numbered.name(before.getAsLong());
-      OptionalLong newest =
-          requests.namesAfter(checkpoints, after).stream()
-              .flatMapToLong(name -> Numbered.parse(name).stream())
-              .max();
-      if (before.isPresent() && newest.isEmpty()) {
+      if (known.isPresent() && !notices.isThere(known.getAsLong() + 1)) {
         return Mark.OPEN;
       }
-      known = OptionalLong.of(newest.orElse(0));
+      known = OptionalLong.of(notices.last());
       return Mark.UNSURE;
     }
 
@@ -166,6 +163,15 @@ public final class ObjectStore implements Storage {
     public long changedAt() throws IOException {
       return now();
     }
+  }
+
+  private Notices notices(LogName log) {
+    return notices.computeIfAbsent(log, name -> new Notices(requests, layout.log(name)));
+  }
+
+  @Override
+  public void giveNotice(LogName log) throws IOException {
+    notices(log).give(Id.random(random));
   }
 
   @Override

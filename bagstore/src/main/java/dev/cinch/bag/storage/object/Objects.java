@@ -47,8 +47,7 @@ public interface Objects {
   /**
    * The keys that begin so, in the order of their bytes, at most 1,000 at once.
    *
-   * @param after a key behind which they begin, or what the page before said as its continuation;
-   *     empty for all
+   * @param after what the page before said as its continuation; empty: the first page
    * @param places whether those that have one more slash are told as a prefix, once
    * @throws UnansweredException if the server did not say
    */

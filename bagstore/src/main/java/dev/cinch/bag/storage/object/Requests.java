@@ -153,17 +153,11 @@ final class Requests {
     return names;
   }
 
-  /** As {@link #names}, of documents alone, behind one of them. */
-  List<String> namesAfter(Name place, String after) throws IOException {
+  /** As {@link #names}, of documents alone, as many as a page has. */
+  List<String> firstNames(Name place) throws IOException {
     String above = above(place);
-    var names = new ArrayList<String>();
-    pages(
-        place,
-        above,
-        above + after,
-        true,
-        page -> page.objects().forEach(o -> names.add(o.key().substring(above.length()))));
-    return names;
+    Listing page = ask("can't list", place, () -> Optional.of(objects.list(above, "", true)));
+    return page.objects().stream().map(o -> o.key().substring(above.length())).toList();
   }
 
   /** All objects below a name, with what is left of their keys. */

@@ -14,7 +14,6 @@ import dev.cinch.bag.model.LogLayout;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Numbered;
 import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.Entered;
@@ -53,7 +52,7 @@ class ObjectStoreTest {
 
     private void retire() throws IOException {
       ObjectStore store = store(objects);
-      boolean unused = store.publish(LOG.checkpoints().resolve(Numbered.name(1)), new byte[1]);
+      store.giveNotice(LOG.name());
       store.remove(LogLayout.prelock(BUCKET));
     }
 
@@ -137,17 +136,36 @@ class ObjectStoreTest {
     assertEquals(Mark.UNSURE, entered.look());
   }
 
-  /**
-   * Whoever retires publishes the checkpoint before the mark goes, so a look goes the other way.
-   */
+  /** Whoever retires gives notice before the mark goes, so a look goes the other way. */
   @Test
   void norIsOneThatIsRetiredWithinALook() throws Exception {
     var retiring = new Retiring();
     Entered entered = passed(store(retiring));
     store(objects).seal(BUCKET);
     entered.append(frame(2));
-    retiring.at = "/checkpoints/";
+    retiring.at = "/notices/";
     assertEquals(Mark.SEALED, entered.look());
+  }
+
+  /** Numbers have no gap, whoever gives them; and whoever begins anew finds the last. */
+  @Test
+  void everyNoticeIsTheNext() throws Exception {
+    Entered before = passed(store(objects));
+    ObjectStore one = store(objects);
+    ObjectStore two = new ObjectStore(objects, LAYOUT, "s/", time, new Random(2));
+    for (ObjectStore store : List.of(one, one, two, one, two, store(objects))) {
+      store.giveNotice(LOG.name());
+    }
+    List<String> names = one.list(LOG.notices(), Freshness.CERTAIN);
+    assertEquals("9999999993", names.get(0));
+    assertEquals(6, names.size());
+    assertEquals(Mark.UNSURE, before.look());
+    assertEquals(Mark.OPEN, before.look());
+    Entered after = passed(two);
+    one.giveNotice(LOG.name());
+    assertEquals(Mark.UNSURE, after.look());
+    assertEquals(Mark.UNSURE, before.look());
+    assertEquals(Mark.OPEN, after.look());
   }
 
   private long size(String... batches) throws IOException {

@@ -15,22 +15,16 @@ import java.util.function.UnaryOperator;
 /** What ListObjectsV2 asks and answers. */
 @CheckReturnValue
 final class Listings {
-  /** With it begins a continuation, and no key. */
-  private static final String TOKEN = "\0";
-
   private Listings() {}
 
   /** The query of an address. */
   static String query(String prefix, String after, boolean places) {
     var query = new StringBuilder();
-    if (after.startsWith(TOKEN)) {
-      query.append("continuation-token=").append(encode(after.substring(1))).append('&');
+    if (!after.isEmpty()) {
+      query.append("continuation-token=").append(encode(after)).append('&');
     }
     query.append(places ? "delimiter=%2F&" : "");
     query.append("encoding-type=url&list-type=2&max-keys=1000&prefix=").append(encode(prefix));
-    if (!after.isEmpty() && !after.startsWith(TOKEN)) {
-      query.append("&start-after=").append(encode(after));
-    }
     return query.toString();
   }
 
@@ -68,7 +62,7 @@ final class Listings {
     }
     Optional<String> continuation = Optional.empty();
     if (Boolean.parseBoolean(get(page, "IsTruncated"))) {
-      continuation = Optional.of(TOKEN + get(page, "NextContinuationToken"));
+      continuation = Optional.of(get(page, "NextContinuationToken"));
     }
     return new Listing(objects, prefixes, continuation);
   }

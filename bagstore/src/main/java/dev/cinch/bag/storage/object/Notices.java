@@ -1,0 +1,76 @@
+package dev.cinch.bag.storage.object;
+
+import dev.cinch.bag.model.LogLayout;
+import dev.cinch.bag.model.Name;
+import dev.cinch.bag.model.Numbered;
+import dev.cinch.lease.Id;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.OptionalLong;
+
+/**
+ * Says how often buckets of a log were about to be retired (rules O3 and O4): by documents whose
+ * numbers have no gap, and which stay for ever. So one request tells whether there is a further
+ * one. Their names count down, so a listing begins with the last. Thread-safe.
+ */
+final class Notices {
+  private static final long BEFORE_FIRST = 9_999_999_999L;
+  private static final int DIGITS = 10;
+  private static final long UNKNOWN = -1;
+
+  private final Requests requests;
+  private final Name place;
+
+  /** So many there are at least. */
+  private volatile long seen = UNKNOWN;
+
+  Notices(Requests requests, LogLayout log) {
+    this.requests = requests;
+    this.place = log.notices();
+  }
+
+  private Name name(long number) {
+    return place.resolve(Numbered.padded(BEFORE_FIRST - number, DIGITS));
+  }
+
+  boolean isThere(long number) throws IOException {
+    return requests.isThere(name(number));
+  }
+
+  /** The number of the last one; 0 if there is none. */
+  long last() throws IOException {
+    long number = seen == UNKNOWN ? listed() : seen;
+    while (isThere(number + 1)) {
+      number++;
+    }
+    seen = number;
+    return number;
+  }
+
+  private long listed() throws IOException {
+    for (String name : requests.firstNames(place)) {
+      OptionalLong left = Numbered.parse(name, DIGITS);
+      if (left.isPresent()) {
+        return BEFORE_FIRST - left.getAsLong();
+      }
+    }
+    return 0;
+  }
+
+  /**
+   * Gives one more.
+   *
+   * @param id of this one alone, since others may give theirs at the same time
+   */
+  void give(Id id) throws IOException {
+    byte[] mine = id.toString().getBytes(StandardCharsets.US_ASCII);
+    long number = last() + 1;
+    while (!requests.put(name(number), ByteBuffer.wrap(mine))
+        && !Arrays.equals(mine, requests.get(name(number), 0, mine.length + 1).bytes())) {
+      number++;
+    }
+    seen = number;
+  }
+}
