@@ -1,13 +1,20 @@
 package dev.cinch.bag.storage.object;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
 import dev.cinch.bag.storage.object.Objects.Got;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.NoSuchFileException;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Objects that are read as one, one behind the other, in windows. Those that are read on from where
@@ -27,6 +34,11 @@ final class StoredObjects implements Stored {
   private byte[] window = new byte[0];
   private long windowAt;
   private int width = NARROWEST;
+
+  /** What stands behind the window, on its way; and where it begins. */
+  private @Nullable Future<byte[]> ahead;
+
+  private long aheadAt = -1;
 
   /**
    * @param begin of an object that is all
@@ -72,20 +84,59 @@ final class StoredObjects implements Stored {
   }
 
   private void fill(long at, int needed) throws IOException {
+    boolean goesOn = at == windowAt + window.length;
+    width = goesOn ? Math.min(2 * width, WIDEST) : NARROWEST;
+    int index = indexOf(at);
+    long begins = index == 0 ? 0 : ends[index - 1];
+    // Those that begin at the end read what stands before it next.
+    long from = goesOn ? at : Math.min(at, Math.max(begins, size() - width));
+    int most = (int) Math.min(Math.max(at - from + needed, width), ends[index] - from);
+    window = goesOn && from == aheadAt ? ahead() : get(objects.get(index), from - begins, most);
+    windowAt = from;
+    if (from + window.length <= at) {
+      throw new IOException(objects.get(index) + " is shorter than it was");
+    }
+    if (width == WIDEST) {
+      readAhead(from + window.length);
+    }
+  }
+
+  private int indexOf(long at) {
     int index = 0;
     while (ends[index] <= at) {
       index++;
     }
+    return index;
+  }
+
+  /** While one window is decoded the next one comes. */
+  private void readAhead(long at) {
+    if (at >= size()) {
+      return;
+    }
+    int index = indexOf(at);
     long begins = index == 0 ? 0 : ends[index - 1];
-    boolean goesOn = at == windowAt + window.length;
-    width = goesOn ? Math.min(2 * width, WIDEST) : NARROWEST;
-    // Those that begin at the end read what stands before it next.
-    long from = goesOn ? at : Math.min(at, Math.max(begins, size() - width));
-    int most = (int) Math.min(Math.max(at - from + needed, width), ends[index] - from);
-    window = get(objects.get(index), from - begins, most);
-    windowAt = from;
-    if (from + window.length <= at) {
-      throw new IOException(objects.get(index) + " is shorter than it was");
+    int most = (int) Math.min(WIDEST, ends[index] - at);
+    var task = new FutureTask<>(() -> get(objects.get(index), at - begins, most));
+    aheadAt = at;
+    ahead = task;
+    var thread = new Thread(task, "cinch-read-ahead");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  private byte[] ahead() throws IOException {
+    Future<byte[]> task = requireNonNull(ahead);
+    try {
+      return task.get();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while reading " + whole);
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof IOException cause) {
+        throw cause;
+      }
+      throw new IllegalStateException(e.getCause());
     }
   }
 
