@@ -305,4 +305,53 @@ class ObjectStoreTest {
       assertThrows(NoSuchFileException.class, () -> in.read(ByteBuffer.allocate(10), 10));
     }
   }
+
+  /** Windows get wider, and the next one comes while another is read; from any place on. */
+  @Test
+  void whatIsLargeIsReadInWindows() throws Exception {
+    ObjectStore store = store(objects);
+    var content = new byte[20 << 20];
+    new Random(1).nextBytes(content);
+    try (Draft draft = drafted(store, content)) {
+      assertTrue(draft.publish(LOCK));
+    }
+    try (Stored in = store.open(LOCK, Freshness.CACHED)) {
+      assertEquals(content.length, in.size());
+      for (int from : new int[] {0, 17 << 20, content.length - 100, 1000}) {
+        ByteBuffer all = ByteBuffer.allocate(content.length - from);
+        while (all.hasRemaining()) {
+          int at = from + all.position();
+          ByteBuffer some = all.slice(all.position(), Math.min(100_001, all.remaining()));
+          int count = in.read(some, at);
+          all.position(all.position() + count);
+        }
+        assertArrayEquals(Arrays.copyOfRange(content, from, content.length), all.array());
+      }
+    }
+  }
+
+  @Test
+  void whatCanNotBeReadAheadFailsWhereItIsRead() throws Exception {
+    try (Draft draft = drafted(store(objects), new byte[20 << 20])) {
+      assertTrue(draft.publish(LOCK));
+    }
+    var failing =
+        new PassingObjects(objects) {
+          @Override
+          public Got get(String key, long from, int most) throws IOException {
+            if (key.endsWith("/00000002")) {
+              throw new IOException("as asked for");
+            }
+            return super.get(key, from, most);
+          }
+        };
+    try (Stored in = store(failing).open(LOCK, Freshness.CACHED)) {
+      for (long at = 0; at < 16 << 20; at += 1 << 20) {
+        assertEquals(1 << 20, in.read(ByteBuffer.allocate(1 << 20), at));
+      }
+      IOException e =
+          assertThrows(IOException.class, () -> in.read(ByteBuffer.allocate(1), 16 << 20));
+      assertEquals("as asked for", e.getMessage());
+    }
+  }
 }
