@@ -96,6 +96,16 @@ class Fleet:
         """What commands are given as the store; its files may be elsewhere."""
         return self.store(mount)
 
+    def last_record(self, log):
+        """Its bytes; None if there is none, or if it went while it was looked for."""
+        root = os.path.join(self.store(), "logs", log, "horizon", "records")
+        try:
+            paths = {name: os.path.join(root, group, name) for group in os.listdir(root) for name in os.listdir(os.path.join(root, group))}
+            with open(paths[max(filter(str.isdigit, paths))], "rb") as f:
+                return f.read()
+        except (OSError, ValueError):
+            return None
+
     def make_store(self):
         home = self.place.directories[0]
         key = os.path.join(self.work, "key")
