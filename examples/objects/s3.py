@@ -55,7 +55,10 @@ class Bucket:
     def keys(self, prefix):
         more = {}
         while more is not None:
-            page = xml.fromstring(self.get(prefix=prefix, **{"list-type": "2"}, **more))
+            page = self.get(prefix=prefix, **{"list-type": "2"}, **more)
+            if page is None:
+                raise OSError(f"there is no bucket {self.name} at {self.host}")
+            page = xml.fromstring(page)
             yield from (key.text for key in page.iter(f"{NAMES}Key"))
             token = page.findtext(f"{NAMES}NextContinuationToken")
             more = {"continuation-token": token} if token else None
