@@ -104,8 +104,9 @@ begin osd ceph-osd -f -i 0
 osd=${started[-1]}
 must user timeout 120 radosgw-admin -n client.gateway user create --uid=cinch --display-name=cinch --access-key=local-identity --secret=local-credential
 
+# Without tcp_nodelay each answer on a connection that was used before takes 40 ms.
 while :; do
-  begin radosgw radosgw -f -n client.gateway --rgw-frontends "beast endpoint=127.0.0.1:$port"
+  begin radosgw radosgw -f -n client.gateway --rgw-frontends "beast endpoint=127.0.0.1:$port tcp_nodelay=1"
   gateway=${started[-1]}
   echo "$gateway" >radosgw.pid
   until answers "$port"; do
