@@ -135,7 +135,7 @@ class Fleet:
             [CINCH, *arguments], cwd="/", env=variables, preexec_fn=die_with_parent, **user.how, **options
         )
         child.turn = turn
-        child.signalled = set()  # signals of ours that end a process
+        child.signalled = collections.Counter()  # signals of ours that end a process
         child.arguments = arguments
         self.children.append(child)
         self.counts["processes"] += 1
@@ -178,7 +178,7 @@ class Fleet:
             return False
         child.send_signal(number)
         if number in (signal.SIGKILL, signal.SIGTERM):
-            child.signalled.add(number)
+            child.signalled[number] += 1
         return True
 
     def end(self):
@@ -271,13 +271,17 @@ class Writer:
         """No more input: it is to end by itself."""
         self.left = 0
 
+    def ended_at_once(self, code):
+        """Another SIGTERM is no wish: who hears it has no time for receipts, as if it were killed."""
+        return code == 128 + signal.SIGTERM and self.child.signalled[signal.SIGTERM] > 1
+
     def ended(self):
         code = self.child.poll()
         if code is None:
             return False
         first = not os.path.exists(self.base + ".exit")
         with open(self.base + ".exit", "w", encoding="ascii") as f:
-            f.write(f"{code}\n")
+            f.write(f"{-signal.SIGTERM if self.ended_at_once(code) else code}\n")
         if first:
             self.note("ended")
             with open(self.base + ".err", encoding="utf-8", errors="replace") as f:
