@@ -96,6 +96,16 @@ class Fleet:
         """What commands are given as the store; its files may be elsewhere."""
         return self.store(mount)
 
+    def last_record(self, log):
+        """Its bytes; None if there is none, or if it went while it was looked for."""
+        root = os.path.join(self.store(), "logs", log, "horizon", "records")
+        try:
+            paths = {name: os.path.join(root, group, name) for group in os.listdir(root) for name in os.listdir(os.path.join(root, group))}
+            with open(paths[max(filter(str.isdigit, paths))], "rb") as f:
+                return f.read()
+        except (OSError, ValueError):
+            return None
+
     def make_store(self):
         home = self.place.directories[0]
         key = os.path.join(self.work, "key")
@@ -125,7 +135,7 @@ class Fleet:
             [CINCH, *arguments], cwd="/", env=variables, preexec_fn=die_with_parent, **user.how, **options
         )
         child.turn = turn
-        child.signalled = set()  # signals of ours that end a process
+        child.signalled = collections.Counter()  # signals of ours that end a process
         child.arguments = arguments
         self.children.append(child)
         self.counts["processes"] += 1
@@ -168,7 +178,7 @@ class Fleet:
             return False
         child.send_signal(number)
         if number in (signal.SIGKILL, signal.SIGTERM):
-            child.signalled.add(number)
+            child.signalled[number] += 1
         return True
 
     def end(self):
@@ -261,13 +271,17 @@ class Writer:
         """No more input: it is to end by itself."""
         self.left = 0
 
+    def ended_at_once(self, code):
+        """Another SIGTERM is no wish: who hears it has no time for receipts, as if it were killed."""
+        return code == 128 + signal.SIGTERM and self.child.signalled[signal.SIGTERM] > 1
+
     def ended(self):
         code = self.child.poll()
         if code is None:
             return False
         first = not os.path.exists(self.base + ".exit")
         with open(self.base + ".exit", "w", encoding="ascii") as f:
-            f.write(f"{code}\n")
+            f.write(f"{-signal.SIGTERM if self.ended_at_once(code) else code}\n")
         if first:
             self.note("ended")
             with open(self.base + ".err", encoding="utf-8", errors="replace") as f:

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -143,6 +144,20 @@ class FleetTest(Temporary):
             one.run("-c", "exec sleep 60")
         self.assertEqual(1, len(told))
         self.assertIn("hangs", told[0])
+
+    def test_who_was_told_twice_to_end_owes_no_receipts(self):
+        one = fleet.Fleet(mock.Mock(directories=[self.directory], small=False), "self", self.directory, random.Random(1))
+        deaf = self.write("deaf", "#!/bin/sh\nexec 2>&-\ntrap 'echo heard; n=$((n + 1)); [ $n -lt $MOST ] || exit 143' TERM\necho ready\nwhile :; do sleep 0.05; done\n")
+        os.chmod(deaf, 0o700)
+        for most, ended in ((1, True), (2, False)):
+            with mock.patch.object(fleet, "CINCH", deaf):
+                writer = fleet.Writer(one, f"w{most}", "log", count=0, environment={"MOST": str(most)})
+            for heard in range(most):
+                places.wait_until("ready", lambda n=heard: len(referee.lines(writer.base + ".receipts")) > n)
+                one.signal(writer.child, signal.SIGTERM)
+            places.wait_until("the end", writer.ended)
+            code = referee.number(writer.base + ".exit")
+            self.assertEqual(ended, code >= 0, code)
 
 
 class ReadsTest(Temporary):

@@ -26,9 +26,10 @@ class Takeovers:
             self.take()
 
     def begin(self, writer, log):
-        settled = settled_through(self.fleet.store(), log)
-        if settled is None:
+        record = self.fleet.last_record(log)
+        if record is None:
             return
+        settled = json.loads(record.partition(b"\n")[2])["to"]
         self.next = time.monotonic() + EVERY
         self.path = os.path.join(self.fleet.work, "takeover")
         with open(writer.base + ".started", encoding="ascii") as f:
@@ -72,15 +73,3 @@ class Takeovers:
         for handover in self.handovers:
             for text in handover.growth(holders):
                 self.fleet.violation(text)
-
-
-def settled_through(store, log):
-    """By the last record; None if there is none, or if it went while it was looked for."""
-    root = os.path.join(store, "logs", log, "horizon", "records")
-    try:
-        paths = {name: os.path.join(root, group, name) for group in os.listdir(root) for name in os.listdir(os.path.join(root, group))}
-        numbered = [name for name in paths if name.isdigit()]
-        with open(paths[max(numbered)], "rb") as f:
-            return json.loads(f.read().partition(b"\n")[2])["to"]
-    except (OSError, ValueError):
-        return None
