@@ -1,7 +1,5 @@
 package dev.cinch.bag.storage.object;
 
-import static java.util.Objects.requireNonNull;
-
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Stored;
@@ -10,11 +8,11 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.NoSuchFileException;
+import java.util.ArrayDeque;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Objects that are read as one, one behind the other, in windows. Those that are read on from where
@@ -23,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 final class StoredObjects implements Stored {
   static final int NARROWEST = 1 << 16;
   private static final int WIDEST = 1 << 22;
+
+  /** So many windows are on their way while one is read. */
+  private static final int AHEAD = 3;
 
   private final Requests requests;
   private final Name whole;
@@ -35,10 +36,10 @@ final class StoredObjects implements Stored {
   private long windowAt;
   private int width = NARROWEST;
 
-  /** What stands behind the window, on its way; and where it begins. */
-  private @Nullable Future<byte[]> ahead;
+  /** What stands behind the window, on its way; and where that ends. */
+  private final ArrayDeque<Future<byte[]>> ahead = new ArrayDeque<>();
 
-  private long aheadAt = -1;
+  private long aheadEnds;
 
   /**
    * @param begin of an object that is all
@@ -91,13 +92,18 @@ final class StoredObjects implements Stored {
     // Those that begin at the end read what stands before it next.
     long from = goesOn ? at : Math.min(at, Math.max(begins, size() - width));
     int most = (int) Math.min(Math.max(at - from + needed, width), ends[index] - from);
-    window = goesOn && from == aheadAt ? ahead() : get(objects.get(index), from - begins, most);
+    if (goesOn && !ahead.isEmpty()) {
+      window = taken(ahead.remove());
+    } else {
+      ahead.clear();
+      window = get(objects.get(index), from - begins, most);
+    }
     windowAt = from;
     if (from + window.length <= at) {
       throw new IOException(objects.get(index) + " is shorter than it was");
     }
     if (width == WIDEST) {
-      readAhead(from + window.length);
+      readAhead();
     }
   }
 
@@ -109,30 +115,33 @@ final class StoredObjects implements Stored {
     return index;
   }
 
-  /** While one window is decoded the next one comes. */
-  private void readAhead(long at) {
-    if (at >= size()) {
-      return;
+  /** While one window is decoded the next ones come: each would wait for the server alone. */
+  private void readAhead() {
+    if (ahead.isEmpty()) {
+      aheadEnds = windowAt + window.length;
     }
-    int index = indexOf(at);
-    long begins = index == 0 ? 0 : ends[index - 1];
-    int most = (int) Math.min(WIDEST, ends[index] - at);
-    var task = new FutureTask<>(() -> get(objects.get(index), at - begins, most));
-    aheadAt = at;
-    ahead = task;
-    var thread = new Thread(task, "cinch-read-ahead");
-    thread.setDaemon(true);
-    thread.start();
+    while (ahead.size() < AHEAD && aheadEnds < size()) {
+      int index = indexOf(aheadEnds);
+      long from = aheadEnds - (index == 0 ? 0 : ends[index - 1]);
+      int most = (int) Math.min(WIDEST, ends[index] - aheadEnds);
+      var task = new FutureTask<>(() -> get(objects.get(index), from, most));
+      var thread = new Thread(task, "cinch-read-ahead");
+      thread.setDaemon(true);
+      thread.start();
+      ahead.add(task);
+      aheadEnds += most;
+    }
   }
 
-  private byte[] ahead() throws IOException {
-    Future<byte[]> task = requireNonNull(ahead);
+  private byte[] taken(Future<byte[]> task) throws IOException {
     try {
       return task.get();
     } catch (InterruptedException e) {
+      ahead.clear(); // they are behind what is still to be read
       Thread.currentThread().interrupt();
       throw new InterruptedIOException("interrupted while reading " + whole);
     } catch (ExecutionException e) {
+      ahead.clear();
       if (e.getCause() instanceof IOException cause) {
         throw cause;
       }
