@@ -31,7 +31,8 @@ public interface SqlEngine {
    * @param to nothing from this time on is read
    * @param live whether to read also what is not settled; else the logs of a statement are read
    *     through one time, through which all of them are settled
-   * @param tables whether tables of the logs are read as far as these go, in a store on files
+   * @param tables whether logs have the columns of their tables; in a store on files these are read
+   *     as far as they go
    * @param objection told of each message that no lease permits
    */
   record Source(

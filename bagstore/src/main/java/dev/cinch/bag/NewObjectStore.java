@@ -1,11 +1,10 @@
 package dev.cinch.bag;
 
 import com.google.errorprone.annotations.CheckReturnValue;
+import dev.cinch.bag.NewStore.FirstKey;
 import dev.cinch.bag.Store.Opened;
-import dev.cinch.bag.format.KeyFile;
 import dev.cinch.bag.format.StoreIdentity;
 import dev.cinch.bag.model.Name;
-import dev.cinch.bag.model.Numbered;
 import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.storage.Freshness;
@@ -16,10 +15,6 @@ import dev.cinch.bag.storage.object.ObjectProbe;
 import dev.cinch.bag.storage.object.ObjectStore;
 import dev.cinch.bag.storage.object.Objects;
 import dev.cinch.bag.storage.object.s3.S3Objects;
-import dev.cinch.bag.store.KeyRefusedException;
-import dev.cinch.lease.Id;
-import dev.cinch.lease.witness.SigningKey;
-import dev.cinch.lease.witness.TrustedKeys;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.List;
@@ -107,34 +102,14 @@ record NewObjectStore(Objects objects, Name root, String prefix, Store.Environme
     } catch (BrokenPromiseException e) {
       throw e.at(root);
     }
-    Name file = keys.resolve(Numbered.name(1));
-    Id id = Id.random(environment.random());
-    String pin = "";
-    if (first != null) {
-      SigningKey key = first.get();
-      boolean unused = storage.publish(file, KeyFile.first(id, key).encode());
-      KeyFile there =
-          storage.read(
-              file, KeyFile.MAX_BYTES, Freshness.CERTAIN, bytes -> KeyFile.decode(bytes, file));
-      id = there.endorsement().store(); // an earlier attempt decided that
-      if (!there.equals(KeyFile.first(id, key))) {
-        throw another(file);
-      }
-      pin = TrustedKeys.of(key.publicKey()).digest();
-    } else if (!names.isEmpty()) {
-      throw another(file);
-    }
-    var mine = new StoreIdentity(id, environment.time().wallNanos(), settings, pin);
+    var pinned =
+        FirstKey.publish(
+            storage, layout(), first == null ? null : first.get(), environment.random());
+    var mine =
+        new StoreIdentity(pinned.store(), environment.time().wallNanos(), settings, pinned.pin());
     boolean unused = storage.publish(layout().settings(), mine.encode());
     if (!identity(storage).equals(mine)) {
       throw new StoreExistsException(root + " was made a store by somebody else just now");
     }
-  }
-
-  private static KeyRefusedException another(Name file) {
-    return new KeyRefusedException(
-        file
-            + " holds a key that an earlier init left, which was cut short: name that key's file"
-            + " with --key, or remove it");
   }
 }

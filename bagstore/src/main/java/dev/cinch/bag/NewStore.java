@@ -12,7 +12,10 @@ import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Numbered;
 import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.model.StoreSettings;
+import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.MemoryStore;
+import dev.cinch.bag.storage.Storage;
+import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.KeyRefusedException;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.witness.SigningKey;
@@ -25,7 +28,6 @@ import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -74,9 +76,9 @@ final class NewStore {
     }
     // What stands in there is forced by whoever makes it, and these names by nobody else. Before
     // the settings: where those are, nobody makes the rest again.
-    FirstKey pinned =
-        FirstKey.publish(
-            fs.path(layout.keys()), fresh, key, settings.fileMode() & ~0022, environment.random());
+    var clock = new FsClock(fs, fresh, fs.path(layout.clock()), settings.directoryMode());
+    var storage = new PosixStore(fs, fresh, clock, layout, settings, environment.time());
+    FirstKey pinned = FirstKey.publish(storage, layout, key, environment.random());
     fs.forceDirectory(fs.path(layout.service()));
     fs.forceDirectory(root);
     Path above = root.toAbsolutePath().getParent();
@@ -89,14 +91,12 @@ final class NewStore {
         }
       }
     }
-    long now = new FsClock(fs, fresh, fs.path(layout.clock()), settings.directoryMode()).now();
-    Id id = pinned.store().orElseGet(() -> Id.random(environment.random()));
-    var mine = new StoreIdentity(id, now, settings, pinned.pin());
+    var mine = new StoreIdentity(pinned.store(), clock.now(), settings, pinned.pin());
     fresh.publish(
         fs.path(layout.settings()), mine.encode(), settings.fileMode()); // last: now it is a store
     Store store = Store.open(root, environment);
     if (!store.context().identity().equals(mine)) {
-      pinned.withdraw(fs.path(layout.keys()), fresh, store.context().identity().id());
+      pinned.withdraw(storage, layout, store.context().identity().id());
       throw new StoreExistsException(root + " was made a store by somebody else just now");
     }
     return store;
@@ -207,10 +207,10 @@ final class NewStore {
    * The first key of a store that is being made. It is published before {@code store.json}, which
    * pins it: where that is, the key is too.
    *
-   * @param store id that the key was signed for; the store's. Empty without a key
+   * @param store id that the key was signed for; the store's. A new one without a key
    * @param pin SHA-256 of the key, in hexadecimal; empty without a key
    */
-  private record FirstKey(Optional<Id> store, String pin) {
+  record FirstKey(Id store, String pin) {
     /**
      * Publishes a key unless an earlier attempt did, which then decided the store's id.
      *
@@ -218,42 +218,47 @@ final class NewStore {
      * @throws KeyRefusedException if there is a file that is not of this key
      */
     static FirstKey publish(
-        Path directory, Fresh fresh, @Nullable SigningKey key, int mode, RandomGenerator random)
+        Storage storage, StoreLayout layout, @Nullable SigningKey key, RandomGenerator random)
         throws IOException {
-      Path file = directory.resolve(Numbered.name(1));
-      if (key == null && fresh.list(directory).contains(Numbered.name(1))) {
-        throw another(file);
-      }
+      Name file = file(layout);
       if (key == null) {
-        return new FirstKey(Optional.empty(), "");
+        if (storage.list(layout.keys(), Freshness.CERTAIN).contains(file.last())) {
+          throw another(file);
+        }
+        return new FirstKey(Id.random(random), "");
       }
-      fresh.publish(file, KeyFile.first(Id.random(random), key).encode(), mode);
-      KeyFile there =
-          fresh.decode(file, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, Name.of(file)));
+      boolean unused = storage.publish(file, KeyFile.first(Id.random(random), key).encode());
+      KeyFile there = read(storage, file);
       Id store = there.endorsement().store();
       if (!there.equals(KeyFile.first(store, key))) {
         throw another(file);
       }
-      return new FirstKey(Optional.of(store), TrustedKeys.of(key.publicKey()).digest());
+      return new FirstKey(store, TrustedKeys.of(key.publicKey()).digest());
     }
 
-    private static KeyRefusedException another(Path file) {
+    private static Name file(StoreLayout layout) {
+      return layout.keys().resolve(Numbered.name(1));
+    }
+
+    private static KeyFile read(Storage storage, Name file) throws IOException {
+      return storage.read(
+          file, KeyFile.MAX_BYTES, Freshness.CERTAIN, bytes -> KeyFile.decode(bytes, file));
+    }
+
+    private static KeyRefusedException another(Name file) {
       return new KeyRefusedException(
           file
               + " holds a key that an earlier init left, which was cut short: name that key's file with --key, or remove it");
     }
 
     /** Where somebody else made the store meanwhile: a key for no store is in the way there. */
-    void withdraw(Path directory, Fresh fresh, Id made) throws IOException {
-      Path file = directory.resolve(Numbered.name(1));
-      if (store.isEmpty() || store.get().equals(made)) {
+    void withdraw(Storage storage, StoreLayout layout, Id made) throws IOException {
+      if (pin.isEmpty() || store.equals(made)) {
         return;
       }
       try {
-        KeyFile there =
-            fresh.decode(file, KeyFile.MAX_BYTES, bytes -> KeyFile.decode(bytes, Name.of(file)));
-        if (there.endorsement().store().equals(store.get())) {
-          fresh.removeQuietly(file);
+        if (read(storage, file(layout)).endorsement().store().equals(store)) {
+          storage.removeQuietly(file(layout));
         }
       } catch (NoSuchFileException e) {
         // Nothing is in the way.

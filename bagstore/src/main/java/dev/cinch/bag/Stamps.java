@@ -71,7 +71,7 @@ final class Stamps {
       }
     }
     throw new MessageRefusedException(
-        "the filesystem takes longer to answer than the leases last: take longer leases, or look at"
+        "the storage takes longer to answer than the leases last: take longer leases, or look at"
             + " the file server");
   }
 

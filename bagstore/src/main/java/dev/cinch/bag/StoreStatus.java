@@ -15,8 +15,7 @@ import java.util.OptionalLong;
  *     may not ask that
  * @param clockOffset how far this machine's clock is ahead of the filesystem's, nanoseconds;
  *     negative: behind; empty where this user may not ask
- * @param free bytes that this user may still write to the store's filesystem; empty where it does
- *     not say
+ * @param free bytes that this user may still write to the store; empty where that is not told
  * @param logs in the order in which they were asked for, or of their names
  * @param problems the most urgent first; empty if all is well. Where the disk is one of them,
  *     nothing can be settled, so that late closers are none

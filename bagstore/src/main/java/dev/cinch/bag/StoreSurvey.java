@@ -3,7 +3,6 @@ package dev.cinch.bag;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.Problem.Kind;
 import dev.cinch.bag.StoreStatus.LogLine;
-import dev.cinch.bag.fs.Mount;
 import dev.cinch.bag.model.InWords;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.StoreSettings;
@@ -63,7 +62,7 @@ public final class StoreSurvey {
     var logs = new ArrayList<LogLine>();
     OptionalLong offset = offset(problems);
     long at = context.time().wallNanos() - offset.orElse(0);
-    OptionalLong free = free();
+    OptionalLong free = context.storage().free();
     if (problems.isEmpty() && free.orElse(Long.MAX_VALUE) < FULL) {
       String why =
           "the disk is full, %s are free: appends and closers wait; make room, or delete"
@@ -96,15 +95,6 @@ public final class StoreSurvey {
     return new StoreStatus(at, offset, free, logs, problems);
   }
 
-  private OptionalLong free() {
-    try {
-      return OptionalLong.of(Mount.free(context.layout().root().path()));
-    } catch (IOException | UnsupportedOperationException e) {
-      LOG.debug("the filesystem does not say how much is free", e);
-      return OptionalLong.empty();
-    }
-  }
-
   /** A user who may not make files can't ask the filesystem; nor can anybody without room. */
   private OptionalLong offset(List<Problem> problems) {
     try {
@@ -134,7 +124,7 @@ public final class StoreSurvey {
     long bound = offset > 0 ? s.clockAheadMs() : s.clockBehindMs();
     if (Math.abs(offset) > bound * 1_000_000) {
       String why =
-          "this machine's clock is %s %s the filesystem's, and the store allows %d ms: set it (NTP)";
+          "this machine's clock is %s %s the storage's, and the store allows %d ms: set it (NTP)";
       String side = offset > 0 ? "ahead of" : "behind";
       problems.add(new Problem(Kind.CLOCK, why.formatted(Words.span(offset), side, bound)));
     }

@@ -159,7 +159,7 @@ final class WitnessCheck {
     long behind = before - w.issuedAt() - s.clockBehindMs() * 1_000_000;
     if (ahead > 0 || behind > 0) {
       throw new SessionRefusedException(
-          "the lease server's clock is %.3f s from the filesystem's, more than the store allows; set its clock (NTP)"
+          "the lease server's clock is %.3f s from the storage's, more than the store allows; set its clock (NTP)"
               .formatted((ahead > 0 ? w.issuedAt() - after : before - w.issuedAt()) / 1e9),
           null);
     }

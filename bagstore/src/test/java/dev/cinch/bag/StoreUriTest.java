@@ -3,6 +3,7 @@ package dev.cinch.bag;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.MachineName;
@@ -36,6 +37,7 @@ class StoreUriTest {
     log.horizon().advance(log.horizon().reachable(), OptionalLong.of(time.wallNanos()));
     assertEquals(1, Ledger.settled(log).size());
     assertEquals(List.of(), open(URI.create("mem:another"), "m1").logs());
+    assertEquals(OptionalLong.empty(), open(where, "m1").status().free());
   }
 
   @Test
@@ -45,6 +47,7 @@ class StoreUriTest {
     Store made = Store.init(root, StoreSettings.DEFAULT, environment);
     assertEquals(
         made.context().identity().id(), open(root.toUri(), "m2").context().identity().id());
+    assertTrue(made.status().free().isPresent());
   }
 
   @Test

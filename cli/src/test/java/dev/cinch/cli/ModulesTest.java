@@ -474,6 +474,8 @@ class ModulesTest {
             .and()
             .doNotHaveFullyQualifiedName("dev.cinch.bag.NewObjectStore")
             .and()
+            .doNotHaveFullyQualifiedName("dev.cinch.bag.NewStore$FirstKey")
+            .and()
             .resideOutsideOfPackage("dev.cinch.bag.storage..")
             .should()
             .callCodeUnitWhere(call("that publishes", Storage.class, "publish")));

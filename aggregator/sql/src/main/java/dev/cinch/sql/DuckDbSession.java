@@ -92,7 +92,7 @@ final class DuckDbSession implements Session {
       statement.execute(OPERATOR);
       List<String> files = limits.files().stream().map(file -> literal(file.toString())).toList();
       statement.execute("SET allowed_paths = " + files);
-      if (source.tables()) {
+      if (source.tables() && isOnFiles()) {
         statement.execute("SET allowed_directories = " + places);
       }
       statement.execute("SET enable_external_access = false");
@@ -128,7 +128,15 @@ final class DuckDbSession implements Session {
     }
   }
 
-  /** Has the logs of a statement read from their tables as far as these go. */
+  /** Whether the engine can read what the store has: it reaches no other storage. */
+  private boolean isOnFiles() {
+    return source.store().context().layout().root().isDirectory();
+  }
+
+  /**
+   * Has the logs of a statement read from their tables as far as these go, with their columns.
+   * Where the engine does not reach the tables it makes these columns from the log.
+   */
   private void readTables(List<LogName> logs) throws IOException, SQLException {
     if (logs.isEmpty() || !source.tables()) {
       return;
@@ -142,9 +150,13 @@ final class DuckDbSession implements Session {
               : Optional.<TableFiles>empty();
       if (files.isPresent()) {
         TableFiles table = files.get();
+        tabled.add(log);
+        if (!isOnFiles()) {
+          define(log.log(), log.view(table.columns()));
+          continue;
+        }
         long expired = reading.opened(log.log()).reader().expired();
         long to = Math.min(reading.through(), table.through());
-        tabled.add(log);
         define(log.log(), log.view(table, Math.max(source.from(), expired), to));
         reading.tabled(log.log(), table.through());
       }

@@ -96,7 +96,12 @@ final class LogTable implements DuckDBTableFunction<Reading, LogTable.Scan, Obje
 
   /** The query that is the log as users see it. */
   String view() {
-    return VIEW.formatted("", name);
+    return view(List.of());
+  }
+
+  /** The same, with columns that its table has. */
+  String view(List<TableColumn> columns) {
+    return VIEW.formatted(TableColumn.definitions(columns), name);
   }
 
   /**
@@ -120,7 +125,7 @@ final class LogTable implements DuckDBTableFunction<Reading, LogTable.Scan, Obje
             ? ""
             : "WHERE time_ns >= %d AND time_ns < %d".formatted(from, to);
     String before = files.isEmpty() ? "" : TABLE.formatted(columns, files, range);
-    return before + VIEW.formatted(TableColumn.definitions(table.columns()), name);
+    return before + view(table.columns());
   }
 
   LogName log() {

@@ -20,6 +20,7 @@ import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogLayout;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.Message;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
@@ -27,12 +28,14 @@ import dev.cinch.bag.model.TableLayout;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.lease.Id;
 import dev.cinch.lease.Share;
+import dev.cinch.lease.time.ManualTime;
 import dev.cinch.sql.DuckDbEngine;
 import dev.cinch.view.SqlEngine.Limits;
 import dev.cinch.view.SqlEngine.Source;
 import dev.cinch.view.TableBuilder.Result;
 import dev.cinch.view.TableBuilder.Settings;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -43,6 +46,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
@@ -599,6 +603,41 @@ class TableBuilderTest {
           assertEquals(all.subList(3, 17), column(session, lines));
         }
       }
+    }
+  }
+
+  /** The engine reaches no table in another storage; the log gives the same columns. */
+  @Test
+  void statementsHaveTheColumnsOfATableThatTheEngineDoesNotReach() throws Exception {
+    var time = ManualTime.ticking();
+    var environment = Store.Environment.of(new MachineName("m1"), time);
+    Store store = Store.open(URI.create("mem:TableBuilderTest"), environment);
+    Log log = store.createLog(Rig.JOBS);
+    try (var writer = log.writer(Durability.CLOSE)) {
+      for (int i = 0; i < 5; i++) {
+        String text = "{\"n\": %d}".formatted(i);
+        assertTrue(writer.append(text.getBytes(UTF_8)) instanceof Receipt.Committed);
+      }
+    }
+    time.advanceMs(60_000);
+    log.horizon().advance(log.horizon().reachable(), OptionalLong.of(time.wallNanos()));
+    var settings =
+        new Settings(new DuckDbEngine(), 1 << 28, temp, Long.MAX_VALUE, 1, (m, file, why) -> {});
+    var shape = new TableShape(List.of(TableColumn.parse("n=$.n:long")), null);
+    assertEquals(5, new TableBuilder(store, log, settings).run(shape, Duration.ZERO).messages());
+    var source =
+        new Source(
+            store,
+            List.of(Rig.JOBS),
+            Long.MIN_VALUE,
+            Long.MAX_VALUE,
+            false,
+            true,
+            (m, file, why) -> {});
+    var limits = new Limits(1 << 28, temp.resolve("spill"), List.of(), 2);
+    try (var session = new DuckDbEngine().open(source, limits)) {
+      assertEquals(List.of("10"), column(session, "SELECT sum(n) FROM jobs"));
+      assertEquals(List.of("2"), column(session, "SELECT count(*) FROM jobs WHERE n >= 3"));
     }
   }
 

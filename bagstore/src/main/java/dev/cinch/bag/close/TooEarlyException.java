@@ -11,7 +11,7 @@ public class TooEarlyException extends IOException {
 
   TooEarlyException(long to, long waitNanos) {
     super(
-        "too early to settle through %s: the grace period ends in %.3f s by the filesystem's clock"
+        "too early to settle through %s: the grace period ends in %.3f s by the storage's clock"
             .formatted(IsoTime.text(to), waitNanos / 1e9));
     this.waitNanos = waitNanos;
   }

@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.NoSuchFileException;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * A place that keeps a store: the verbs of the protocol, and their promises S1 to S8 (protocol.md,
@@ -187,6 +188,11 @@ public interface Storage {
    * @throws java.nio.file.DirectoryNotEmptyException if it is not empty
    */
   void removePlace(Name place) throws IOException;
+
+  /** How many bytes this user may still write; empty where that is not told. */
+  default OptionalLong free() {
+    return OptionalLong.empty();
+  }
 
   /** The owner of a place, as a number. */
   default int owner(Name place) throws IOException {

@@ -20,7 +20,7 @@ public class ClockException extends ClockOffException {
 
   ClockException(long nanos, String side, long boundNanos, String who) {
     super(
-        "this machine's clock is %.3f s %s the filesystem's, %s allows %.3f s; set the clock (NTP) and try again"
+        "this machine's clock is %.3f s %s the storage's, %s allows %.3f s; set the clock (NTP) and try again"
             .formatted(nanos / 1e9, side, who, boundNanos / 1e9));
   }
 }

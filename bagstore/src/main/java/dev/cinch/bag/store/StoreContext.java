@@ -173,7 +173,7 @@ public record StoreContext(
       }
     }
     throw new IOException(
-        "the filesystem takes too long to tell its time: this machine's clock may be %.3f s further off than the store allows; set the clock (NTP), or try again"
+        "the storage takes too long to tell its time: this machine's clock may be %.3f s further off than the store allows; set the clock (NTP), or try again"
             .formatted(unsure / 1e9));
   }
 }

@@ -188,8 +188,8 @@ final class BucketAppender {
   private Attempt unwritten(Attempt.Unknown unknown, BucketFile file, IOException e) {
     long there = file.entered.mostThere();
     boolean absent = there < unknown.end();
-    if (absent && !InWords.isFull(e) && file.length > 0) {
-      file.leave(); // as where a limit holds for each file: another one may do
+    if (absent && !InWords.isFull(e) && (file.length > 0 || e instanceof AccessDeniedException)) {
+      file.leave(); // another one may do, as where a limit holds for each file
       return rejected(message(e));
     }
     if (!absent || !InWords.isFull(e)) {

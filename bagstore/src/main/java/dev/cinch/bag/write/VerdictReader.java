@@ -83,7 +83,7 @@ final class VerdictReader {
           wait = Math.min(e.waitNanos(), CLOCK_LOOK_NANOS);
           if (!said && e.waitNanos() > longestWait()) {
             LOG.warn(
-                "an append to {} is pending ({}): by the filesystem's clock its bucket is over in"
+                "an append to {} is pending ({}): by the storage's clock its bucket is over in"
                     + " {} s, which can't be right; looking at it again",
                 log.layout().name(),
                 attempt.why(),

@@ -14,12 +14,14 @@ import dev.cinch.bag.storage.object.UnansweredException;
 import dev.cinch.lease.time.ManualTime;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.AccessDeniedException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -115,6 +117,42 @@ class SeveralAtOnceTest {
     Rig rig = Rig.memory(1);
     try (LogWriter writer = rig.open(rig.disk.view(Rig.ALICE)).writer(Durability.SYNC)) {
       assertEquals(1, files(submit(writer, AT_ONCE + 1)).size());
+    }
+  }
+
+  /** Nobody has to wait for the verdict of a bucket in which nothing was put. */
+  @Test
+  void whatWasRefusedIsRejectedAtOnce() throws Exception {
+    var allowed = new AtomicBoolean(true);
+    Log log =
+        Rig.open(
+                Rig.objects(
+                    new FakeObjects(time),
+                    inner ->
+                        new PassingObjects(inner) {
+                          @Override
+                          public boolean put(String key, ByteBuffer... body) throws IOException {
+                            if (key.contains(".log/") && !allowed.get()) {
+                              throw new AccessDeniedException(null, null, "no right to put");
+                            }
+                            return super.put(key, body);
+                          }
+                        },
+                    time),
+                time,
+                "a")
+            .createLog(Rig.JOBS);
+    try (LogWriter writer = log.writer(Durability.SYNC)) {
+      for (boolean may : List.of(false, true, false, true)) {
+        allowed.set(may);
+        Receipt receipt = writer.append(new byte[] {1});
+        if (may) {
+          assertInstanceOf(Receipt.Committed.class, receipt);
+        } else {
+          assertEquals(
+              "no right to put", assertInstanceOf(Receipt.Rejected.class, receipt).reason());
+        }
+      }
     }
   }
 }

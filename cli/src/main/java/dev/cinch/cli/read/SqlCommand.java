@@ -122,8 +122,7 @@ public final class SqlCommand implements Callable<Integer> {
     long end = of == null ? range.end() : of.time();
     instant = of == null ? () -> {} : () -> of.check(logs, range.start());
     var ignored = new IgnoredMessages(io, NAME);
-    var source =
-        new Source(opened, logs, range.start(), end, live, store.store.isDirectory(), ignored);
+    var source = new Source(opened, logs, range.start(), end, live, true, ignored);
     Path scratch =
         Path.of(System.getProperty("java.io.tmpdir"), "cinch-sql-" + ProcessHandle.current().pid());
     Path target = parquet == null ? null : parquet.toAbsolutePath().normalize();

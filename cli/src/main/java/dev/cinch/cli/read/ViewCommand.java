@@ -20,7 +20,6 @@ import dev.cinch.cli.base.TimeRange;
 import dev.cinch.view.Aggregator;
 import dev.cinch.view.TableFiles;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -215,7 +214,7 @@ public final class ViewCommand {
         SELECT * FROM read_parquet(getvariable('files'))%2$s ORDER BY time_ns, tie;
 
         # Spark, with delta-spark
-        spark.read.format("delta").load("%1$s")%3$s.orderBy("time_ns", "tie").show()
+        spark.read.format("delta").load("%6$s")%3$s.orderBy("time_ns", "tie").show()
 
         # Polars, with deltalake
         polars.read_delta("%1$s")%4$s.sort("time_ns", "tie")
@@ -261,10 +260,12 @@ public final class ViewCommand {
                               .formatted(log, latest ? "--latest-by PATH" : "--table", log)));
       LogLayout layout = from.context().layout();
       Name root = (latest ? layout.latest() : layout.table()).root();
-      Path path = root.path().toAbsolutePath().normalize();
+      String path =
+          root.isDirectory() ? root.path().toAbsolutePath().normalize().toString() : root.text();
+      String hadoop = path.replaceFirst("^s3:", "s3a:");
       String[] limits = of == null ? new String[] {"", "", "", ""} : limits(of, table);
       try (Output out = io.output()) {
-        out.text(LINES.formatted(path, limits[0], limits[1], limits[2], limits[3]));
+        out.text(LINES.formatted(path, limits[0], limits[1], limits[2], limits[3], hadoop));
       }
       return ExitCode.GOOD;
     }

@@ -41,7 +41,7 @@ final class ServeTime {
       showDefaultValue = CommandLine.Help.Visibility.NEVER,
       description =
           "Whom to ask for the time and how far off it may be: chrony (this machine's NTP daemon),"
-              + " store (the clock of its filesystem), or roughtime:HOST:PORT=KEY. May be repeated."
+              + " store (the clock of its storage), or roughtime:HOST:PORT=KEY. May be repeated."
               + " Without any, this machine's clock is assumed to be right within a second.")
   List<String> named = List.of();
 

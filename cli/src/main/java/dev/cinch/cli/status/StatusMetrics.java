@@ -37,7 +37,7 @@ final class StatusMetrics {
   private void store() throws IOException {
     one(
         "cinch_store_looked_at_seconds",
-        "When this was looked at, by the filesystem's clock, Unix time.",
+        "When this was looked at, by the storage's clock, Unix time.",
         status.at() / NANOS_PER_SECOND);
     describe("cinch_store_attention", "What needs attention, by kind, as cinch status says.");
     for (Problem.Kind kind : Problem.Kind.values()) {
@@ -48,13 +48,13 @@ final class StatusMetrics {
     if (status.clockOffset().isPresent()) {
       one(
           "cinch_store_clock_offset_seconds",
-          "How far this machine's clock is ahead of the filesystem's.",
+          "How far this machine's clock is ahead of the storage's.",
           status.clockOffset().getAsLong() / NANOS_PER_SECOND);
     }
     if (status.free().isPresent()) {
       one(
           "cinch_store_free_bytes",
-          "What may still be written to the store's filesystem.",
+          "What may still be written to the store.",
           status.free().getAsLong());
     }
     describe("cinch_log_readable", "1 if the log can be read.");

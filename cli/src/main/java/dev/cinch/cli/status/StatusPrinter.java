@@ -58,7 +58,7 @@ final class StatusPrinter {
     if (status.clockOffset().isPresent()) {
       long offset = status.clockOffset().getAsLong();
       String side = offset > 0 ? " ahead of" : " behind";
-      out.line("clock   " + (offset == 0 ? "as" : Words.span(offset) + side) + " the filesystem's");
+      out.line("clock   " + (offset == 0 ? "as" : Words.span(offset) + side) + " the storage's");
     }
     if (status.free().isPresent()) {
       out.line("disk    " + Words.bytes(status.free().getAsLong()) + " free for this user");

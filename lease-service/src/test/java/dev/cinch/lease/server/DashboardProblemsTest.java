@@ -44,7 +44,7 @@ final class DashboardProblemsTest {
     String server = "server: { state: 'NOT_GRANTING', address: 'http://a:1', instance: 7 }";
     String own = "the lease server at http://a:1: grants again in 5 s";
     String time = "the lease server's time sources: chrony does not answer";
-    String clock = "this machine's clock is 2 s ahead of the filesystem's";
+    String clock = "this machine's clock is 2 s ahead of the storage's";
     assertEquals("DISK", told("", report(server, own, time, "DISK")));
     assertEquals(clock, told("", report(server, clock)));
     assertEquals("", told("it says: this machine's clock is 2.001 s ahead", report(server, clock)));

@@ -15,9 +15,9 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.MachineName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.lease.time.TimeSource;
 import java.io.PrintStream;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.function.Supplier;
@@ -64,7 +64,7 @@ public final class CinchAppender extends UnsynchronizedAppenderBase<ILoggingEven
     this.environment = environment;
   }
 
-  /** The store's directory; needed. */
+  /** The store's directory, or the URI of another storage; needed. */
   public void setStore(String store) {
     this.store = store;
   }
@@ -136,7 +136,7 @@ public final class CinchAppender extends UnsynchronizedAppenderBase<ILoggingEven
               ? host
               : new Store.Environment(
                   host.fs(), new MachineName(machine), host.time(), host.random());
-      var target = new StoreFeed.Target(Path.of(store), new LogName(log), me, durability, create);
+      var target = new StoreFeed.Target(new Name(store), new LogName(log), me, durability, create);
       running = new Running(target, by);
     } catch (IllegalArgumentException e) {
       addError("appender " + name + ": " + e.getMessage());

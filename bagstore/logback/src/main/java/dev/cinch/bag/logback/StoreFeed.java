@@ -4,6 +4,7 @@ import dev.cinch.bag.Log;
 import dev.cinch.bag.Store;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogName;
+import dev.cinch.bag.model.Name;
 import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.bag.write.LeaseStamp;
@@ -11,7 +12,6 @@ import dev.cinch.bag.write.LogWriter;
 import dev.cinch.bag.write.MessageRefusedException;
 import dev.cinch.bag.write.PendingReceipt;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -40,7 +40,7 @@ final class StoreFeed implements Runnable {
    * @param create whether to make the log if there is none
    */
   record Target(
-      Path root, LogName log, Store.Environment me, Durability durability, boolean create) {}
+      Name root, LogName log, Store.Environment me, Durability durability, boolean create) {}
 
   /** Is told what becomes of events. */
   interface Report {

@@ -18,16 +18,20 @@ import dev.cinch.bag.Store;
 import dev.cinch.bag.fs.FilterFs;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
+import dev.cinch.bag.model.MachineName;
 import dev.cinch.bag.model.StoreSettings;
 import dev.cinch.lease.time.ForwardingTime;
+import dev.cinch.lease.time.ManualTime;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.IntStream;
@@ -124,6 +128,24 @@ class CinchAppenderTest {
               }
             });
     return told;
+  }
+
+  /** As an address of S3 does, this one names no directory. */
+  @Test
+  void theStoreMayBeInAnotherStorage() throws Exception {
+    var time = ManualTime.ticking();
+    var environment = Store.Environment.of(new MachineName("m1"), time);
+    Log log = Store.open(URI.create("mem:CinchAppenderTest"), environment).createLog(Rig.JOBS);
+    CinchAppender appender = appender(environment);
+    appender.setStore("mem:CinchAppenderTest");
+    appender.start();
+    root.info("hello");
+    appender.stop();
+    time.advanceMs(60_000);
+    log.horizon().advance(log.horizon().reachable(), OptionalLong.of(time.wallNanos()));
+    try (var messages = log.messages(Instant.EPOCH, Instant.MAX)) {
+      assertTrue(messages.hasNext());
+    }
   }
 
   @Test

@@ -1,6 +1,7 @@
 package dev.cinch.bag.storage.object;
 
 import dev.cinch.bag.model.Name;
+import dev.cinch.lease.HostPort;
 import dev.cinch.lease.OneLine;
 import java.net.URI;
 import java.util.Optional;
@@ -14,7 +15,7 @@ import java.util.regex.Pattern;
  * @param endpoint {@code http://} or {@code https://}; empty: as the environment says
  */
 public record ObjectAddress(String bucket, String prefix, Optional<URI> endpoint) {
-  private static final Pattern BUCKET = Pattern.compile("[a-z0-9][a-z0-9._-]{2,62}");
+  private static final Pattern BUCKET = Pattern.compile("[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]");
   private static final Pattern PART = Pattern.compile("[A-Za-z0-9!_.*'()-]+");
   private static final String SCHEME = "s3://";
   private static final String ENDPOINT = "?endpoint=";
@@ -33,7 +34,8 @@ public record ObjectAddress(String bucket, String prefix, Optional<URI> endpoint
     }
     String[] parts = where.substring(SCHEME.length()).split("/", -1);
     if (!BUCKET.matcher(parts[0]).matches()) {
-      throw wrong(text, "a bucket's name has 3 to 63 of a-z 0-9 . _ -");
+      throw wrong(
+          text, "a bucket's name has 3 to 63 of a-z 0-9 . _ -, and a letter or digit at both ends");
     }
     var prefix = new StringBuilder();
     for (int i = 1; i < parts.length; i++) {
@@ -54,26 +56,26 @@ public record ObjectAddress(String bucket, String prefix, Optional<URI> endpoint
   }
 
   /**
-   * The address of a server.
+   * The address of a server, without a slash at its end.
    *
    * @throws IllegalArgumentException if it is none
    */
   public static URI endpoint(String text) {
-    URI uri;
+    Optional<URI> uri;
     try {
-      uri = URI.create(text);
+      uri = Optional.of(URI.create(text.replaceFirst("/+$", "")));
     } catch (IllegalArgumentException e) {
-      throw wrong(text, "an endpoint begins with http:// or https://");
+      uri = Optional.empty();
     }
-    boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
-    if (!http
-        || uri.getHost() == null
-        || !uri.getRawPath().replace("/", "").isEmpty()
-        || uri.getRawQuery() != null
-        || uri.getRawUserInfo() != null) {
-      throw wrong(text, "an endpoint is http://HOST:PORT or https://HOST:PORT");
-    }
-    return uri;
+    return uri.filter(ObjectAddress::isServer)
+        .orElseThrow(() -> wrong(text, "an endpoint is like https://s3.example.com:9000"));
+  }
+
+  private static boolean isServer(URI uri) {
+    return ("http".equals(uri.getScheme()) || "https".equals(uri.getScheme()))
+        && HostPort.of(uri).isPresent()
+        && uri.getRawQuery() == null
+        && uri.getRawFragment() == null;
   }
 
   /** What names the store in all messages. */

@@ -22,6 +22,7 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
@@ -113,6 +114,10 @@ public final class ObjectStore implements Storage {
     private final Name mark;
     private final Notices notices;
     private long batches;
+    private long length;
+
+    /** The last put was refused: nothing of it is there, nor will be. */
+    private boolean refused;
 
     /** The last notice that there was at a look, 0 if there was none; empty: none looked. */
     private OptionalLong known = OptionalLong.empty();
@@ -128,9 +133,22 @@ public final class ObjectStore implements Storage {
     @Override
     public void append(ByteBuffer[] frame) throws IOException {
       Name name = file.resolve(batch(++batches));
-      if (!requests.put(name, frame) && !isSame(name, frame)) {
-        throw new FileAlreadyExistsException(name.toString());
+      try {
+        if (!requests.put(name, frame) && !isSame(name, frame)) {
+          throw new FileAlreadyExistsException(name.toString());
+        }
+      } catch (AccessDeniedException | RefusedException e) {
+        refused = true;
+        throw e;
       }
+      for (ByteBuffer part : frame) {
+        length += part.remaining();
+      }
+    }
+
+    @Override
+    public long mostThere() {
+      return refused ? length : Long.MAX_VALUE;
     }
 
     /** Whether an object is what was to be put: then it was, whatever was answered. */
@@ -140,7 +158,11 @@ public final class ObjectStore implements Storage {
         bytes.add(part.duplicate());
       }
       byte[] mine = joined(bytes);
-      return Arrays.equals(mine, requests.get(name, 0, mine.length + 1).bytes());
+      try {
+        return Arrays.equals(mine, requests.get(name, 0, mine.length + 1).bytes());
+      } catch (AccessDeniedException | RefusedException e) { // of a get, which tells nothing
+        throw new UnansweredException(String.valueOf(e.getMessage()), e);
+      }
     }
 
     /**

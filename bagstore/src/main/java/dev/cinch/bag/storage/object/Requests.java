@@ -9,10 +9,12 @@ import dev.cinch.bag.storage.object.Objects.Listing;
 import dev.cinch.lease.time.TimeSource;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.random.RandomGenerator;
 
 /**
@@ -97,9 +99,12 @@ final class Requests {
    * Puts an object, unless there is one.
    *
    * @return whether a request made it. If not, it may have all the same: the truth is what is there
+   * @throws AccessDeniedException or {@link RefusedException} only if all were refused, so that
+   *     nothing was put
    */
   boolean put(Name name, ByteBuffer... body) throws IOException {
     String key = key(name);
+    var open = new AtomicBoolean(); // an earlier one may still be carried out
     return ask(
         "can't put",
         name,
@@ -108,8 +113,11 @@ final class Requests {
             if (objects.put(key, body)) {
               return Optional.of(true);
             }
+            open.set(true);
           } catch (UnansweredException e) {
-            // A get says what is.
+            open.set(true); // a get says what is
+          } catch (AccessDeniedException | RefusedException e) {
+            throw open.get() ? new UnansweredException(String.valueOf(e.getMessage()), e) : e;
           }
           return size(key) >= 0 ? Optional.of(false) : Optional.empty();
         });
@@ -120,6 +128,8 @@ final class Requests {
       return objects.get(key, 0, 0).size();
     } catch (NoSuchFileException e) {
       return -1;
+    } catch (AccessDeniedException | RefusedException e) {
+      throw new UnansweredException(String.valueOf(e.getMessage()), e);
     }
   }
 

@@ -3,6 +3,7 @@ package dev.cinch.bag.storage.posix;
 import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.fs.Fresh;
 import dev.cinch.bag.fs.FsClock;
+import dev.cinch.bag.fs.Mount;
 import dev.cinch.bag.fs.StoreFile;
 import dev.cinch.bag.fs.StoreFs;
 import dev.cinch.bag.model.Durability;
@@ -28,6 +29,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -313,6 +315,16 @@ public final class PosixStore implements Storage {
   @Override
   public void removePlace(Name place) throws IOException {
     fs.rmdir(path(place));
+  }
+
+  @Override
+  public OptionalLong free() {
+    try {
+      return OptionalLong.of(Mount.free(path(layout.root())));
+    } catch (IOException | UnsupportedOperationException e) {
+      LOG.debug("the filesystem does not say how much is free", e);
+      return OptionalLong.empty();
+    }
   }
 
   @Override

@@ -24,8 +24,10 @@ import dev.cinch.lease.Id;
 import dev.cinch.lease.time.ManualTime;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
+import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -109,6 +111,36 @@ class ObjectStoreTest {
     enter(store(objects)).append(frame(1));
     Entered third = enter(store(objects));
     assertThrows(FileAlreadyExistsException.class, () -> third.append(frame(9)));
+  }
+
+  /** Of a refused batch nothing is there, unless one that was not answered went before. */
+  @Test
+  void onlyPutsThatWereAllRefusedPutNothing() throws Exception {
+    var answers = new ArrayDeque<IOException>();
+    var refusing =
+        new PassingObjects(objects) {
+          @Override
+          public boolean put(String key, ByteBuffer... body) throws IOException {
+            if (!answers.isEmpty()) {
+              throw answers.remove();
+            }
+            return super.put(key, body);
+          }
+        };
+    Entered entered = enter(store(refusing));
+    entered.append(frame(1));
+    assertEquals(Long.MAX_VALUE, entered.mostThere());
+    answers.add(new AccessDeniedException(null, null, "no"));
+    assertThrows(AccessDeniedException.class, () -> entered.append(frame(2)));
+    assertEquals(3, entered.mostThere());
+
+    answers.add(new UnansweredException("?"));
+    for (int i = 0; i < 1_000; i++) {
+      answers.add(new RefusedException("no"));
+    }
+    Entered open = store(refusing).enter(FILE.parent().resolve("other"), Durability.SYNC);
+    assertThrows(UnansweredException.class, () -> open.append(frame(2)));
+    assertEquals(Long.MAX_VALUE, open.mostThere());
   }
 
   @Test

@@ -360,7 +360,7 @@ async function section(id, path, display) {
 
 function displayStore(status) {
   const offset = status.clockOffsetMs;
-  const clock = offset === undefined ? "" : offset === 0 ? "The server's clock is the filesystem's. " : `The server's clock is ${span(Math.abs(offset))} ${offset > 0 ? "ahead of" : "behind"} the filesystem's. `;
+  const clock = offset === undefined ? "" : offset === 0 ? "The server's clock is the storage's. " : `The server's clock is ${span(Math.abs(offset))} ${offset > 0 ? "ahead of" : "behind"} the storage's. `;
   say("store-state", `${clock}As of ${span(status.ageMs)} ago.`.replace("As of 0 ms ago.", "As of now."));
   fill("logs", status.logs.map((l) => {
     if (!l.readable) {

@@ -61,7 +61,7 @@ record Answer(int status, Map<String, String> headers, byte[] body) {
     String said =
         error()
             .flatMap(xml -> xml.get("Message"))
-            .map(text -> ": " + OneLine.of(text.strip(), MOST_SAID))
+            .map(text -> ": " + OneLine.of(text.strip().replaceFirst("[.]$", ""), MOST_SAID))
             .orElse("");
     return (status + " " + code()).strip() + said;
   }

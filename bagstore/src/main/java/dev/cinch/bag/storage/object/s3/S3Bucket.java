@@ -1,7 +1,7 @@
 package dev.cinch.bag.storage.object.s3;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.lease.HostPort;
+import dev.cinch.bag.storage.object.ObjectAddress;
 import java.io.IOException;
 import java.net.URI;
 import java.util.Optional;
@@ -16,24 +16,18 @@ import java.util.regex.Pattern;
  */
 @CheckReturnValue
 public record S3Bucket(String name, String region, URI base) {
-  private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]");
   private static final Pattern REGION = Pattern.compile("[a-z0-9-]{1,64}");
   private static final String FIRST_REGION = "us-east-1";
 
   /**
-   * Finds it as AWS's tools do.
+   * Finds it as AWS's tools do: at the server of the address, or what the environment or the
+   * profile says, and else at AWS.
    *
-   * @param endpoint of a server; if it is empty, what the environment or the profile says, and else
-   *     that of AWS
-   * @throws IllegalArgumentException one line, if the bucket, the endpoint or the region is none
+   * @throws IllegalArgumentException one line, if the endpoint or the region is none
    * @throws IOException if the profile's file can't be read
    */
-  public static S3Bucket of(String name, Optional<String> endpoint, Environment environment)
-      throws IOException {
-    if (!NAME.matcher(name).matches()) {
-      throw new IllegalArgumentException(
-          "no bucket of S3 has the name '" + name + "': it has 3 to 63 letters, digits, - and .");
-    }
+  public static S3Bucket of(ObjectAddress address, Environment environment) throws IOException {
+    String name = address.bucket();
     Profile profile = Profile.read(environment);
     String region =
         environment
@@ -44,41 +38,19 @@ public record S3Bucket(String name, String region, URI base) {
     if (!REGION.matcher(region).matches()) {
       throw new IllegalArgumentException("AWS has no region '" + region + "'");
     }
-    Optional<String> server =
-        endpoint
-            .or(() -> environment.get("AWS_ENDPOINT_URL_S3"))
+    Optional<String> found =
+        environment
+            .get("AWS_ENDPOINT_URL_S3")
             .or(() -> environment.get("AWS_ENDPOINT_URL"))
             .or(() -> profile.get("endpoint_url"));
+    Optional<URI> server = address.endpoint().or(() -> found.map(ObjectAddress::endpoint));
     if (server.isPresent()) {
-      return new S3Bucket(name, region, URI.create(checked(server.get()) + "/" + name));
+      return new S3Bucket(name, region, URI.create(server.get() + "/" + name));
     }
     String aws = "s3." + region + ".amazonaws.com" + (region.startsWith("cn-") ? ".cn" : "");
     boolean dotted = name.contains("."); // no certificate is for such a host
     return new S3Bucket(
         name, region, URI.create("https://" + (dotted ? aws + "/" + name : name + "." + aws)));
-  }
-
-  private static String checked(String endpoint) {
-    String text = endpoint.replaceFirst("/+$", "");
-    URI uri;
-    try {
-      uri = URI.create(text);
-    } catch (IllegalArgumentException e) {
-      throw noEndpoint(endpoint);
-    }
-    boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
-    if (!http
-        || HostPort.of(uri).isEmpty()
-        || uri.getRawQuery() != null
-        || uri.getRawFragment() != null) {
-      throw noEndpoint(endpoint);
-    }
-    return text;
-  }
-
-  private static IllegalArgumentException noEndpoint(String endpoint) {
-    return new IllegalArgumentException(
-        "no endpoint of S3: '" + endpoint + "'; it is like https://s3.example.com:9000");
   }
 
   /** Who is asked. */

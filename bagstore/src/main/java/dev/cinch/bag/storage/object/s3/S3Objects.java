@@ -11,12 +11,14 @@ import dev.cinch.lease.http.HttpConnections.Patience;
 import dev.cinch.lease.http.Reply;
 import dev.cinch.lease.http.Request;
 import dev.cinch.lease.time.TimeSource;
+import dev.cinch.lease.wire.PemTls;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -69,9 +71,21 @@ public final class S3Objects implements Objects {
    * A client for an address that somebody named, as AWS's tools find the rest. It asks nothing yet.
    */
   public static S3Objects at(ObjectAddress address, TimeSource time) throws IOException {
-    Environment here = Environment.ofProcess();
-    S3Bucket bucket = S3Bucket.of(address.bucket(), address.endpoint().map(URI::toString), here);
-    return new S3Objects(bucket, new CredentialChain(here, time), time, PATIENCE, IN_FLIGHT);
+    return at(address, Environment.ofProcess(), time);
+  }
+
+  static S3Objects at(ObjectAddress address, Environment here, TimeSource time) throws IOException {
+    S3Bucket bucket = S3Bucket.of(address, here);
+    Profile profile = Profile.read(here);
+    Optional<Path> ca = here.get("AWS_CA_BUNDLE").or(() -> profile.get("ca_bundle")).map(Path::of);
+    return new S3Objects(
+        bucket,
+        new CredentialChain(here, time),
+        time,
+        PATIENCE,
+        new HttpConnections(
+            IN_FLIGHT,
+            ca.isEmpty() ? Optional.empty() : Optional.of(new PemTls(ca, Optional.empty()))));
   }
 
   /**
@@ -86,12 +100,21 @@ public final class S3Objects implements Objects {
       TimeSource time,
       Patience patience,
       int inFlight) {
+    this(bucket, credentials, time, patience, new HttpConnections(inFlight, Optional.empty()));
+  }
+
+  private S3Objects(
+      S3Bucket bucket,
+      Credentials.Source credentials,
+      TimeSource time,
+      Patience patience,
+      HttpConnections connections) {
     this.bucket = bucket;
     this.credentials = credentials;
     this.time = time;
     this.patience = patience;
     signer = new Signer(bucket.region());
-    connections = new HttpConnections(inFlight, Optional.empty());
+    this.connections = connections;
   }
 
   @Override

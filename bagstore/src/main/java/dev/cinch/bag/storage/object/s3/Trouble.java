@@ -53,11 +53,11 @@ record Trouble(Verb verb, String where, S3Bucket bucket) {
                     : why instanceof EOFException
                         ? "the answer broke off"
                         : String.valueOf(why.getMessage());
-    return new UnansweredException(
-        line(
-            OneLine.of(reason, MOST_SAID)
-                + "; see whether the server runs and is reached from here"),
-        why);
+    String remedy =
+        cause instanceof SSLException
+            ? "; AWS_CA_BUNDLE names a file with certificates to trust in place of Java's"
+            : "; see whether the server runs and is reached from here";
+    return new UnansweredException(line(OneLine.of(reason, MOST_SAID) + remedy), why);
   }
 
   /** What an answer means that is no success. */
@@ -124,7 +124,7 @@ record Trouble(Verb verb, String where, S3Bucket bucket) {
             .or(() -> answer.error().flatMap(xml -> xml.get("Endpoint")))
             .map(text -> " to " + OneLine.of(text, MOST_SAID))
             .orElse("");
-    return answer.inWords() + ": it sends to another place" + to + "; give that as the endpoint";
+    return answer.inWords() + "; it sends to another place" + to + "; give that as the endpoint";
   }
 
   private static String clock(Answer answer, long now) {

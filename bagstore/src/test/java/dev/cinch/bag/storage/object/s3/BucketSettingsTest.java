@@ -117,7 +117,7 @@ class BucketSettingsTest {
     assertTrue(denied.getReason().contains("needs the right s3:GetBucketVersioning, "));
     server.error("501 Not Implemented", "NotImplemented");
     var lacking = assertThrows(RefusedException.class, settings::locksObjects);
-    assertTrue(lacking.getMessage().endsWith("501 NotImplemented: Said so."));
+    assertTrue(lacking.getMessage().endsWith("501 NotImplemented: Said so"));
     server.error("404 Not Found", "NoSuchBucket");
     assertThrows(RefusedException.class, () -> settings.expirations("a/"));
     server.answer(OK, "<ListBucketResult/>"); // as who does not know that there are settings

@@ -13,6 +13,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Queue;
+import javax.net.ssl.SSLServerSocket;
 
 /**
  * A server that sends the answers it was given, one after the other, and keeps what it was asked.
@@ -45,10 +46,18 @@ public final class FakeS3 implements AutoCloseable {
   private record Planned(String answer, boolean hangsUp) {}
 
   final List<Asked> asked = Collections.synchronizedList(new ArrayList<>());
-  private final ServerSocket listening = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
+  private final ServerSocket listening;
   private final Queue<Planned> answers = new ArrayDeque<>();
 
   public FakeS3() throws IOException {
+    this(new ServerSocket(0, 10, InetAddress.getLoopbackAddress()));
+  }
+
+  /**
+   * @param listening which may speak TLS
+   */
+  FakeS3(ServerSocket listening) {
+    this.listening = listening;
     start(
         () -> {
           while (true) {
@@ -59,7 +68,9 @@ public final class FakeS3 implements AutoCloseable {
   }
 
   public String address() {
-    return "http://127.0.0.1:" + listening.getLocalPort();
+    return (listening instanceof SSLServerSocket ? "https" : "http")
+        + "://127.0.0.1:"
+        + listening.getLocalPort();
   }
 
   /** Sends this next, as it is, and hangs up. */

@@ -2,6 +2,7 @@ package dev.cinch.bag.storage.object.s3;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import dev.cinch.bag.storage.object.ObjectAddress;
 import dev.cinch.lease.http.HttpConnections.Patience;
 import dev.cinch.lease.time.SystemTime;
 import java.io.InputStream;
@@ -69,7 +70,7 @@ public final class PutBench {
       Environment process = Environment.ofProcess();
       S3Objects there = objects(bucket, Optional.empty(), process, threads);
       var by = Optional.of(new CredentialChain(process, SystemTime.INSTANCE).current());
-      URI base = S3Bucket.of(bucket, Optional.empty(), process).base();
+      URI base = S3Bucket.of(ObjectAddress.parse("s3://" + bucket), process).base();
       String below = "bench-" + UUID.randomUUID() + "/";
       for (int round = 0; round < 3; round++) {
         String prefix = below + round + "/";
@@ -84,7 +85,9 @@ public final class PutBench {
       String bucket, Optional<String> endpoint, Environment environment, int threads)
       throws Exception {
     return new S3Objects(
-        S3Bucket.of(bucket, endpoint, environment),
+        S3Bucket.of(
+            ObjectAddress.parse("s3://" + bucket + endpoint.map(e -> "?endpoint=" + e).orElse("")),
+            environment),
         new CredentialChain(environment, SystemTime.INSTANCE),
         SystemTime.INSTANCE,
         new Patience(Duration.ofSeconds(5), Duration.ofSeconds(30)),

@@ -3,8 +3,10 @@ package dev.cinch.bag.storage.object.s3;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.cinch.bag.storage.object.ObjectAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -20,7 +22,8 @@ class S3BucketTest {
 
   private S3Bucket bucket(String name, Optional<String> endpoint, Map<String, String> variables)
       throws Exception {
-    return S3Bucket.of(name, endpoint, new Environment(variables, home));
+    String address = "s3://" + name + endpoint.map(e -> "?endpoint=" + e).orElse("");
+    return S3Bucket.of(ObjectAddress.parse(address), new Environment(variables, home));
   }
 
   @ParameterizedTest
@@ -73,22 +76,43 @@ class S3BucketTest {
     assertEquals("https://abc.s3.r5.amazonaws.com", bucket.server());
   }
 
+  /** The same rule for whoever names it. */
   @ParameterizedTest
   @ValueSource(
-      strings = {"localhost:9000", "ftp://x", "http://", "http://x?y", "http://u@x", "a b"})
+      strings = {
+        "localhost:9000",
+        "ftp://x",
+        "http://",
+        "http://x?y",
+        "http://u@x",
+        "a b",
+        "http://x#y"
+      })
   void whatIsNoEndpointIsRefused(String endpoint) {
-    var e =
-        assertThrows(
-            IllegalArgumentException.class, () -> bucket("abc", Optional.of(endpoint), Map.of()));
-    assertEquals(
-        "no endpoint of S3: '" + endpoint + "'; it is like https://s3.example.com:9000",
-        e.getMessage());
+    String why = endpoint + ": an endpoint is like https://s3.example.com:9000";
+    for (var variables : List.of(Map.<String, String>of(), Map.of("AWS_ENDPOINT_URL", endpoint))) {
+      Optional<String> named =
+          variables.isEmpty() ? Optional.of(endpoint) : Optional.<String>empty();
+      var e = assertThrows(IllegalArgumentException.class, () -> bucket("abc", named, variables));
+      assertEquals(why, e.getMessage());
+    }
+  }
+
+  /** Java's own reading of an address knows no such host, and Docker names machines so. */
+  @Test
+  void aServerMayHaveAnUnderlineAndAPath() throws Exception {
+    S3Bucket bucket = bucket("abc", Optional.of("http://s3_1:9000/base//"), Map.of());
+    assertEquals("http://s3_1:9000/base/abc/k", bucket.object("k").toString());
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"", "ab", "a/bc", "abc-", "a b c"})
+  @ValueSource(strings = {"", "ab", "Abc", "abc-", "-abc", "a b c"})
   void whatIsNoBucketIsRefused(String name) {
-    assertThrows(IllegalArgumentException.class, () -> bucket(name, Optional.empty(), Map.of()));
+    assertThrows(IllegalArgumentException.class, () -> ObjectAddress.parse("s3://" + name));
+  }
+
+  @Test
+  void whatIsNoRegionIsRefused() {
     assertThrows(
         IllegalArgumentException.class,
         () -> bucket("abc", Optional.empty(), Map.of("AWS_REGION", "x/y")));

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.storage.object.ObjectAddress;
 import dev.cinch.bag.storage.object.Objects.Got;
 import dev.cinch.bag.storage.object.Objects.Listed;
 import dev.cinch.bag.storage.object.Objects.Listing;
@@ -17,22 +18,30 @@ import dev.cinch.lease.http.HttpConnections.Patience;
 import dev.cinch.lease.time.ManualTime;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.security.KeyStore;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -355,13 +364,13 @@ class S3ObjectsTest {
     says(
         AccessDeniedException.class,
         put
-            + "403 AccessDenied: Said so.; the access key AKIA of a test needs the right"
+            + "403 AccessDenied: Said so; the access key AKIA of a test needs the right"
             + " s3:PutObject",
         putting);
     server.error("403 No", "AccessDenied");
     says(
         AccessDeniedException.class,
-        "LIST s3://abc/p @: 403 AccessDenied: Said so.; the access key AKIA of a test needs the"
+        "LIST s3://abc/p @: 403 AccessDenied: Said so; the access key AKIA of a test needs the"
             + " right s3:ListBucket",
         () -> objects.list("p", "", false));
     server.error("404 No", "NoSuchBucket");
@@ -374,11 +383,10 @@ class S3ObjectsTest {
     server.error("501 No", "NotImplemented");
     says(
         RefusedException.class,
-        put
-            + "501 NotImplemented: Said so.; it does not do what Cinch asks, so take another server",
+        put + "501 NotImplemented: Said so; it does not do what Cinch asks, so take another server",
         putting);
     server.error("400 No", "InvalidArgument");
-    says(RefusedException.class, put + "400 InvalidArgument: Said so.", putting);
+    says(RefusedException.class, put + "400 InvalidArgument: Said so", putting);
   }
 
   @Test
@@ -399,7 +407,7 @@ class S3ObjectsTest {
     server.answer("307 Moved|Location: http://x/", "");
     says(
         RefusedException.class,
-        "PUT s3://abc/k @: 307: it sends to another place to http://x/; give that as the endpoint",
+        "PUT s3://abc/k @: 307; it sends to another place to http://x/; give that as the endpoint",
         putting);
   }
 
@@ -434,5 +442,47 @@ class S3ObjectsTest {
             .formatted(server.address()),
         late.getMessage());
     assertInstanceOf(IOException.class, late.getCause());
+  }
+
+  /** What it trusts is named as for AWS's tools; to another server nothing is sent. */
+  @Test
+  void overTlsOnlyTheServersOfTheBundleAreAsked(@TempDir Path dir) throws Exception {
+    Path keys = dir.resolve("keys.p12");
+    keytool(keys, "-genkeypair", "-keyalg", "EC", "-dname", "CN=x", "-ext", "san=ip:127.0.0.1");
+    Path pem = dir.resolve("ca.pem");
+    keytool(keys, "-exportcert", "-rfc", "-file", pem.toString());
+    var own = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+    own.init(KeyStore.getInstance(keys.toFile(), "secret".toCharArray()), "secret".toCharArray());
+    SSLContext tls = SSLContext.getInstance("TLS");
+    tls.init(own.getKeyManagers(), null, null);
+    var listening =
+        tls.getServerSocketFactory().createServerSocket(0, 10, InetAddress.getLoopbackAddress());
+    try (var https = new FakeS3(listening)) {
+      https.answer("200 OK", "");
+      var address = ObjectAddress.parse("s3://abc/x?endpoint=" + https.address());
+      var variables = new TreeMap<>(Map.of("AWS_ACCESS_KEY_ID", "k", "AWS_SECRET_ACCESS_KEY", "s"));
+      S3Objects distrusting = S3Objects.at(address, new Environment(variables, dir), time);
+      var e = assertThrows(UnansweredException.class, () -> distrusting.get("k", 0, 1));
+      assertTrue(e.getMessage().contains("AWS_CA_BUNDLE"), e.getMessage());
+      assertEquals(List.of(), https.asked);
+      variables.put("AWS_CA_BUNDLE", pem.toString());
+      assertTrue(S3Objects.at(address, new Environment(variables, dir), time).put("k", bytes("1")));
+      variables.put("AWS_CA_BUNDLE", keys.toString());
+      var none =
+          assertThrows(
+              IOException.class,
+              () -> S3Objects.at(address, new Environment(variables, dir), time));
+      assertTrue(none.getMessage().startsWith(keys + " holds"), none.getMessage());
+    }
+  }
+
+  private static void keytool(Path keys, String... what) throws Exception {
+    String keytool = Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
+    var command = new ProcessBuilder(keytool);
+    command.command().addAll(List.of(what));
+    command
+        .command()
+        .addAll(List.of("-alias", "x", "-storepass", "secret", "-keystore", keys.toString()));
+    assertEquals(0, command.inheritIO().start().waitFor());
   }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.cinch.bag.storage.object.ObjectAddress;
 import dev.cinch.bag.storage.object.Objects.Got;
 import dev.cinch.bag.storage.object.Objects.Listed;
 import dev.cinch.bag.storage.object.Objects.Listing;
@@ -52,7 +53,7 @@ class S3ServerTest {
   }
 
   private S3Objects objects(String bucket, Credentials.Source by) throws IOException {
-    var there = S3Bucket.of(bucket, Optional.empty(), environment);
+    var there = S3Bucket.of(ObjectAddress.parse("s3://" + bucket), environment);
     return new S3Objects(there, by, SystemTime.INSTANCE, PATIENCE, AT_ONCE);
   }
 
@@ -217,7 +218,7 @@ class S3ServerTest {
   @Test
   void aClockThatIsOffIsTold() throws Exception {
     String bucket = environment.get("CINCH_TEST_S3").orElseThrow();
-    var there = S3Bucket.of(bucket, Optional.empty(), environment);
+    var there = S3Bucket.of(ObjectAddress.parse("s3://" + bucket), environment);
     var off = new SystemTime(-Duration.ofHours(2).toNanos());
     var late = new S3Objects(there, credentials, off, PATIENCE, 1);
     var e = assertThrows(AccessDeniedException.class, () -> late.put(below + "x", bytes("1")));
