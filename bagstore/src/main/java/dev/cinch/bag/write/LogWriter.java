@@ -35,8 +35,10 @@ import org.jspecify.annotations.Nullable;
  */
 @CheckReturnValue
 public final class LogWriter implements AutoCloseable {
-  /** Messages wait for room once so many bytes wait to be written, for each lane. */
+  /** Messages wait for room once so many bytes wait to be written; or so many for each lane. */
   private static final int MAX_QUEUED_BYTES = 8 << 20;
+
+  private static final int MAX_QUEUED_BYTES_EACH = 4 << 20;
 
   private final LogContext log;
   private final WriterTimestamps timestamps;
@@ -61,6 +63,7 @@ public final class LogWriter implements AutoCloseable {
   private final ArrayDeque<PendingBatch> unclear = new ArrayDeque<>();
 
   private final ArrayDeque<ByteBuffer> spare = new ArrayDeque<>();
+  private final long mostQueued;
   private long queuedBytes;
 
   /** Taken off the queue to be written. */
@@ -97,6 +100,7 @@ public final class LogWriter implements AutoCloseable {
               new RoomWait(log.store().time(), "an append to " + log.layout().name(), null)));
     }
     idle.addAll(lanes);
+    this.mostQueued = Math.max(MAX_QUEUED_BYTES, (long) lanes.size() * MAX_QUEUED_BYTES_EACH);
     this.messageLimit = log.store().settings().messageLimit();
   }
 
@@ -160,7 +164,7 @@ public final class LogWriter implements AutoCloseable {
     PendingBatch.refuseIfTooLong(stamp, length, messageLimit);
     lock.lock();
     try {
-      while (queuedBytes > (long) MAX_QUEUED_BYTES * lanes.size() && !closed) {
+      while (queuedBytes > mostQueued && !closed) {
         makeRoom();
       }
       refuseIfClosed();
