@@ -57,6 +57,7 @@ public final class ObjectStore implements Storage {
   private final StoreLayout layout;
   private final RandomGenerator random;
   private final int partBytes;
+  private final int windowsAhead;
   private final Map<LogName, Notices> notices = new ConcurrentHashMap<>();
 
   /**
@@ -66,10 +67,10 @@ public final class ObjectStore implements Storage {
    */
   public ObjectStore(
       Objects objects, StoreLayout layout, String prefix, TimeSource time, RandomGenerator random) {
-    this(objects, layout, prefix, time, random, PART_BYTES);
+    this(objects, layout, prefix, time, random, PART_BYTES, StoredObjects.AHEAD);
   }
 
-  /** With parts of another size. */
+  /** With parts of another size; nothing is read ahead, for which other threads are needed. */
   public ObjectStore(
       Objects objects,
       StoreLayout layout,
@@ -77,10 +78,22 @@ public final class ObjectStore implements Storage {
       TimeSource time,
       RandomGenerator random,
       int partBytes) {
+    this(objects, layout, prefix, time, random, partBytes, 0);
+  }
+
+  private ObjectStore(
+      Objects objects,
+      StoreLayout layout,
+      String prefix,
+      TimeSource time,
+      RandomGenerator random,
+      int partBytes,
+      int windowsAhead) {
     this.requests = new Requests(objects, layout.root(), prefix, time, random);
     this.layout = layout;
     this.random = random;
     this.partBytes = partBytes;
+    this.windowsAhead = windowsAhead;
   }
 
   /** The middle of the second that the server named: nobody is further from it than half. */
@@ -229,8 +242,9 @@ public final class ObjectStore implements Storage {
       Got begin = requests.get(name, 0, StoredObjects.NARROWEST);
       Optional<Parts> parts = Parts.decode(begin.bytes(), name);
       return parts.isPresent()
-          ? new StoredObjects(requests, name, parts.get().of(name), parts.get().sizes())
-          : new StoredObjects(requests, name, begin);
+          ? new StoredObjects(
+              requests, name, parts.get().of(name), parts.get().sizes(), windowsAhead)
+          : new StoredObjects(requests, name, begin, windowsAhead);
     }
     List<Listed> below = requests.below(name);
     if (below.isEmpty()) {
@@ -252,7 +266,8 @@ public final class ObjectStore implements Storage {
         requests,
         name,
         batches.stream().map(listed -> name.resolve(listed.key())).toList(),
-        batches.stream().mapToLong(Listed::size).toArray());
+        batches.stream().mapToLong(Listed::size).toArray(),
+        windowsAhead);
   }
 
   /** A place changed when the newest of what is in it was put. */

@@ -23,10 +23,11 @@ final class StoredObjects implements Stored {
   private static final int WIDEST = 1 << 22;
 
   /** So many windows are on their way while one is read. */
-  private static final int AHEAD = 3;
+  static final int AHEAD = 3;
 
   private final Requests requests;
   private final Name whole;
+  private final int windowsAhead;
   private final List<Name> objects;
 
   /** Where each ends. */
@@ -44,16 +45,18 @@ final class StoredObjects implements Stored {
   /**
    * @param begin of an object that is all
    */
-  StoredObjects(Requests requests, Name whole, Got begin) {
-    this(requests, whole, List.of(whole), new long[] {begin.size()});
+  StoredObjects(Requests requests, Name whole, Got begin, int windowsAhead) {
+    this(requests, whole, List.of(whole), new long[] {begin.size()}, windowsAhead);
     this.window = begin.bytes();
   }
 
   /**
    * @param whole what they are together
    * @param sizes of the objects, bytes
+   * @param windowsAhead how many are on their way while one is read
    */
-  StoredObjects(Requests requests, Name whole, List<Name> objects, long[] sizes) {
+  StoredObjects(Requests requests, Name whole, List<Name> objects, long[] sizes, int windowsAhead) {
+    this.windowsAhead = windowsAhead;
     this.requests = requests;
     this.whole = whole;
     this.objects = objects;
@@ -120,7 +123,7 @@ final class StoredObjects implements Stored {
     if (ahead.isEmpty()) {
       aheadEnds = windowAt + window.length;
     }
-    while (ahead.size() < AHEAD && aheadEnds < size()) {
+    while (ahead.size() < windowsAhead && aheadEnds < size()) {
       int index = indexOf(aheadEnds);
       long from = aheadEnds - (index == 0 ? 0 : ends[index - 1]);
       int most = (int) Math.min(WIDEST, ends[index] - aheadEnds);
