@@ -187,6 +187,34 @@ class CutsTest {
     assertEquals(List.of(), damage(rig, rig.root));
   }
 
+  /** Before each operation of one that takes a cut a further line is drawn. */
+  @Test
+  void h11_norIsOneThatIsRetiredMeanwhile() throws Exception {
+    boolean fired = true;
+    for (int k = 1; fired; k++) {
+      Rig rig = two(4);
+      write(rig, "b", Rig.JOBS);
+      retire(rig);
+      write(rig, "c", Rig.JOBS);
+      var faulty = new FaultyFs(fs(rig));
+      int[] left = {k};
+      faulty.before(
+          op -> {
+            if (--left[0] == 0) {
+              retire(rig);
+            }
+          });
+      StoreCut cut = take(store(rig, faulty), Rig.JOBS, PAY);
+      assertEquals(2, read(store(rig), cut.number()).size(), "before operation " + k);
+      fired = left[0] <= 0;
+    }
+  }
+
+  private static void retire(Rig rig) throws IOException {
+    Retiring.aggregate(rig);
+    Retention.Plan unused = new Retention(open(rig), Duration.ZERO).run();
+  }
+
   @Test
   void h11_ofTwoWhoRaceTheLoserGoesOnWithTheNextNumber() throws Exception {
     Rig rig = two(3);

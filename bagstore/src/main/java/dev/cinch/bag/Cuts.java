@@ -7,7 +7,7 @@ import com.google.errorprone.annotations.CheckReturnValue;
 import dev.cinch.bag.StoreCut.Part;
 import dev.cinch.bag.close.HorizonChain;
 import dev.cinch.bag.close.HorizonChain.Link;
-import dev.cinch.bag.format.Checkpoint;
+import dev.cinch.bag.close.View;
 import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.LogName;
 import dev.cinch.bag.model.Name;
@@ -174,12 +174,12 @@ public final class Cuts {
   /** The record that settles up to a time; where that one was retired, the one at the line. */
   private static Link reaching(Log log, Link tip, long time) throws IOException {
     HorizonChain chain = log.horizon().chain();
-    Optional<Link> found = chain.settling(time - 1, tip);
-    if (found.isPresent()) {
-      return found.get();
-    }
-    Checkpoint line = chain.checkpoint().orElseThrow();
-    return chain.readKept(line.number());
+    return View.read( // the one at the line is retired where a further line is drawn
+        chain::line,
+        view -> {
+          Optional<Link> found = chain.settling(time - 1, tip);
+          return found.isPresent() ? found.get() : chain.readKept(view.firstRecord());
+        });
   }
 
   /**
