@@ -13,10 +13,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -29,12 +31,20 @@ class LoggingProcessesTest {
 
   @TempDir Path temp;
 
+  private final List<Process> programs = new ArrayList<>();
+
+  @AfterEach
+  void end() {
+    programs.forEach(Process::destroyForcibly);
+  }
+
   private Process start(Path config, int program, int events) throws Exception {
     return new ProcessBuilder(
             Path.of(System.getProperty("java.home"), "bin/java").toString(),
             "-Xmx64m",
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
+            "-XX:-UsePerfData", // of whose file it may warn, on its standard output
             "-Dlogback.configurationFile=" + config,
             "-cp",
             System.getProperty("java.class.path"),
@@ -73,7 +83,6 @@ class LoggingProcessesTest {
     Path place = temp.resolve("store");
     Store store = Store.init(place, StoreSettings.DEFAULT, Store.Environment.ofHost());
     Path config = configuration(place);
-    var programs = new ArrayList<Process>();
     for (int i = 0; i < PROGRAMS; i++) {
       programs.add(start(config, i, i % 2 == 0 ? EVENTS : Integer.MAX_VALUE));
     }
