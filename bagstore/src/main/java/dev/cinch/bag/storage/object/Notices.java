@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.OptionalLong;
+import java.util.TreeSet;
 
 /**
  * Says how often buckets of a log were about to be retired (rules O3 and O4): by documents whose
@@ -60,13 +61,22 @@ final class Notices {
   }
 
   /**
-   * Gives one more.
+   * Gives one more, and what is missing below.
    *
    * @param id of this one alone, since others may give theirs at the same time
    */
   void give(Id id) throws IOException {
     byte[] mine = id.toString().getBytes(StandardCharsets.US_ASCII);
-    long number = last() + 1;
+    var there = new TreeSet<Long>();
+    for (String name : requests.names(place)) {
+      Numbered.parse(name, DIGITS).ifPresent(left -> there.add(BEFORE_FIRST - left));
+    }
+    long number = there.isEmpty() ? 1 : there.last() + 1;
+    for (long gap = 1; there.size() < number - 1; gap++) {
+      if (there.add(gap)) { // else one that came late, of a store that was destroyed, made it
+        boolean unused = requests.put(name(gap), ByteBuffer.wrap(mine));
+      }
+    }
     while (!requests.put(name(number), ByteBuffer.wrap(mine))
         && !Arrays.equals(mine, requests.get(name(number), 0, mine.length + 1).bytes())) {
       number++;

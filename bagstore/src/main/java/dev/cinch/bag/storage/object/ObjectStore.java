@@ -3,7 +3,6 @@ package dev.cinch.bag.storage.object;
 import static dev.cinch.bag.storage.Entered.Mark;
 
 import com.google.errorprone.annotations.CheckReturnValue;
-import dev.cinch.bag.format.DamagedException;
 import dev.cinch.bag.model.DataFileName;
 import dev.cinch.bag.model.Durability;
 import dev.cinch.bag.model.LogLayout;
@@ -13,6 +12,7 @@ import dev.cinch.bag.model.Numbered;
 import dev.cinch.bag.model.OwnPaths;
 import dev.cinch.bag.model.StoreLayout;
 import dev.cinch.bag.model.Stored;
+import dev.cinch.bag.model.TimeName;
 import dev.cinch.bag.storage.Entered;
 import dev.cinch.bag.storage.Freshness;
 import dev.cinch.bag.storage.Storage;
@@ -33,6 +33,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
 import java.util.random.RandomGenerator;
 
 /**
@@ -48,6 +49,10 @@ public final class ObjectStore implements Storage {
   private static final int APPENDS_AT_ONCE = 16;
 
   private static final int BATCH_DIGITS = 8;
+
+  /** So many windows, of 4 MiB at most, are read ahead by all readers of a store. */
+  private static final int MOST_AHEAD = 12;
+
   private static final long HALF_SECOND = 500_000_000L;
 
   /** The largest object of a settled file: many servers take no larger ones at once. */
@@ -57,7 +62,7 @@ public final class ObjectStore implements Storage {
   private final StoreLayout layout;
   private final RandomGenerator random;
   private final int partBytes;
-  private final int windowsAhead;
+  private final Semaphore ahead;
   private final Map<LogName, Notices> notices = new ConcurrentHashMap<>();
 
   /**
@@ -67,7 +72,7 @@ public final class ObjectStore implements Storage {
    */
   public ObjectStore(
       Objects objects, StoreLayout layout, String prefix, TimeSource time, RandomGenerator random) {
-    this(objects, layout, prefix, time, random, PART_BYTES, StoredObjects.AHEAD);
+    this(objects, layout, prefix, time, random, PART_BYTES, MOST_AHEAD);
   }
 
   /** With parts of another size; nothing is read ahead, for which other threads are needed. */
@@ -88,12 +93,12 @@ public final class ObjectStore implements Storage {
       TimeSource time,
       RandomGenerator random,
       int partBytes,
-      int windowsAhead) {
+      int mostAhead) {
     this.requests = new Requests(objects, layout.root(), prefix, time, random);
     this.layout = layout;
     this.random = random;
     this.partBytes = partBytes;
-    this.windowsAhead = windowsAhead;
+    this.ahead = new Semaphore(mostAhead);
   }
 
   /** The middle of the second that the server named: nobody is further from it than half. */
@@ -118,6 +123,10 @@ public final class ObjectStore implements Storage {
   @Override
   public boolean listsDearly() {
     return true;
+  }
+
+  private static boolean isBatch(Listed listed) {
+    return Numbered.parse(listed.key(), BATCH_DIGITS).isPresent();
   }
 
   private static String batch(long number) {
@@ -218,7 +227,7 @@ public final class ObjectStore implements Storage {
 
   @Override
   public List<String> list(Name place, Freshness freshness) throws IOException {
-    return requests.names(place).stream().filter(name -> !Parts.isPlace(name)).toList();
+    return requests.names(place).stream().filter(name -> !isOfParts(place.resolve(name))).toList();
   }
 
   @Override
@@ -242,19 +251,15 @@ public final class ObjectStore implements Storage {
       Got begin = requests.get(name, 0, StoredObjects.NARROWEST);
       Optional<Parts> parts = Parts.decode(begin.bytes(), name);
       return parts.isPresent()
-          ? new StoredObjects(
-              requests, name, parts.get().of(name), parts.get().sizes(), windowsAhead)
-          : new StoredObjects(requests, name, begin, windowsAhead);
+          ? new StoredObjects(requests, name, parts.get().of(name), parts.get().sizes(), ahead)
+          : new StoredObjects(requests, name, begin, ahead);
     }
     List<Listed> below = requests.below(name);
-    if (below.isEmpty()) {
-      throw new NoSuchFileException(name.toString());
-    }
     // What stands behind one that is not there, or not yet, was not confirmed. What has no number
     // ends nothing: some servers list what they are putting, under names of their own.
     var batches = new ArrayList<Listed>();
     for (Listed listed : below) {
-      if (Numbered.parse(listed.key(), BATCH_DIGITS).isEmpty()) {
+      if (!isBatch(listed)) {
         continue;
       }
       if (!listed.key().equals(batch(batches.size() + 1))) {
@@ -262,12 +267,16 @@ public final class ObjectStore implements Storage {
       }
       batches.add(listed);
     }
+    boolean begun = batches.isEmpty() && below.stream().anyMatch(ObjectStore::isBatch);
+    if (below.isEmpty() || begun && requests.isThere(LogLayout.lock(name.parent()))) {
+      throw new NoSuchFileException(name.toString()); // who removes it begins with the first batch
+    }
     return new StoredObjects(
         requests,
         name,
         batches.stream().map(listed -> name.resolve(listed.key())).toList(),
         batches.stream().mapToLong(Listed::size).toArray(),
-        windowsAhead);
+        ahead);
   }
 
   /** A place changed when the newest of what is in it was put. */
@@ -289,7 +298,13 @@ public final class ObjectStore implements Storage {
   }
 
   private boolean isSettled(Name document) {
-    return LogLayout.hasLock(List.of(document.last())) || layout.isOfSegments(document.parent());
+    Name place = document.parent();
+    return layout.isOfSegments(place)
+        || document.equals(LogLayout.lock(place)) && TimeName.parse(place.last()).isPresent();
+  }
+
+  private boolean isOfParts(Name place) {
+    return Parts.isPlace(place.last()) && isSettled(Parts.documentOf(place));
   }
 
   private static byte[] joined(List<ByteBuffer> parts) {
@@ -301,8 +316,10 @@ public final class ObjectStore implements Storage {
   @Override
   public void remove(Name name) throws IOException {
     if (DataFileName.parse(name.last()).isEmpty()) {
-      if (isSettled(name)) {
-        removeParts(name);
+      if (layout.isOfSegments(name.parent())) { // those of a lock go with its bucket
+        for (Name part : requests.beginning(Parts.anyOf(name))) {
+          requests.delete(part);
+        }
       }
       requests.delete(name);
       return;
@@ -312,24 +329,11 @@ public final class ObjectStore implements Storage {
     }
   }
 
-  private void removeParts(Name document) throws IOException {
-    try {
-      byte[] begin = requests.get(document, 0, Parts.MAX_BYTES + 1).bytes();
-      if (Parts.decode(begin, document).isPresent()) {
-        for (Name part : requests.beginning(Parts.anyOf(document))) {
-          requests.delete(part);
-        }
-      }
-    } catch (NoSuchFileException | DamagedException e) {
-      // What parts there are nobody finds any more; those of a bucket go with it.
-    }
-  }
-
-  /** Parts whose draft was killed stand in nobody's way. */
+  /** Parts of a lock, also of drafts that were killed, stand in nobody's way. */
   @Override
   public void removePlace(Name place) throws IOException {
     for (String name : requests.names(place)) {
-      if (!Parts.isPlace(name)) {
+      if (!isOfParts(place.resolve(name))) {
         throw new DirectoryNotEmptyException(place.toString());
       }
       for (Name part : requests.beginning(place.resolve(name))) {
@@ -352,12 +356,12 @@ public final class ObjectStore implements Storage {
   /** Whether an object is the store's, by its name and place. */
   public boolean isOwn(Name object) {
     Name place = object.parent();
-    Name document = object;
-    if (DataFileName.parse(place.last()).isPresent()) {
-      document = place;
-    } else if (Parts.isPlace(place.last())) {
-      document = Parts.documentOf(place);
-    }
+    return isOwn(object, layout)
+        || DataFileName.parse(place.last()).isPresent() && isOwn(place, layout)
+        || isOfParts(place) && isOwn(Parts.documentOf(place), layout);
+  }
+
+  private static boolean isOwn(Name document, StoreLayout layout) {
     return OwnPaths.has(document.within(layout.root()), false);
   }
 

@@ -32,6 +32,9 @@ record Parts(Id id, int each, long size) {
   private static final Pattern PLACE = Pattern.compile(".*[.]parts-[0-9a-f]{32}");
   private static final int DIGITS = 8;
 
+  /** Of one document. */
+  private static final int MOST = 1_000_000;
+
   /** Whether a name is that of a place of parts. */
   static boolean isPlace(String last) {
     return PLACE.matcher(last).matches();
@@ -92,7 +95,7 @@ record Parts(Id id, int each, long size) {
     }
     Fields fields = Envelope.decode(TYPE, bytes, document);
     int each = (int) fields.number("each", 1, Integer.MAX_VALUE);
-    long most = (long) each * Integer.MAX_VALUE;
+    long most = (long) each * MOST;
     return Optional.of(new Parts(fields.id("id"), each, fields.number("size", 1, most)));
   }
 

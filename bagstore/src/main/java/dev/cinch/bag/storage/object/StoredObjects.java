@@ -10,9 +10,11 @@ import java.nio.ByteBuffer;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.Semaphore;
 
 /**
  * Objects that are read as one, one behind the other, in windows. Those that are read on from where
@@ -23,11 +25,11 @@ final class StoredObjects implements Stored {
   private static final int WIDEST = 1 << 22;
 
   /** So many windows are on their way while one is read. */
-  static final int AHEAD = 3;
+  private static final int AHEAD = 3;
 
   private final Requests requests;
   private final Name whole;
-  private final int windowsAhead;
+  private final Semaphore budget;
   private final List<Name> objects;
 
   /** Where each ends. */
@@ -38,25 +40,27 @@ final class StoredObjects implements Stored {
   private int width = NARROWEST;
 
   /** What stands behind the window, on its way; and where that ends. */
-  private final ArrayDeque<Future<byte[]>> ahead = new ArrayDeque<>();
+  private final ArrayDeque<Ahead> ahead = new ArrayDeque<>();
 
   private long aheadEnds;
+
+  private record Ahead(long at, Future<byte[]> bytes) {}
 
   /**
    * @param begin of an object that is all
    */
-  StoredObjects(Requests requests, Name whole, Got begin, int windowsAhead) {
-    this(requests, whole, List.of(whole), new long[] {begin.size()}, windowsAhead);
+  StoredObjects(Requests requests, Name whole, Got begin, Semaphore budget) {
+    this(requests, whole, List.of(whole), new long[] {begin.size()}, budget);
     this.window = begin.bytes();
   }
 
   /**
    * @param whole what they are together
    * @param sizes of the objects, bytes
-   * @param windowsAhead how many are on their way while one is read
+   * @param budget of windows that are on their way while one is read, here and elsewhere
    */
-  StoredObjects(Requests requests, Name whole, List<Name> objects, long[] sizes, int windowsAhead) {
-    this.windowsAhead = windowsAhead;
+  StoredObjects(Requests requests, Name whole, List<Name> objects, long[] sizes, Semaphore budget) {
+    this.budget = budget;
     this.requests = requests;
     this.whole = whole;
     this.objects = objects;
@@ -95,10 +99,11 @@ final class StoredObjects implements Stored {
     // Those that begin at the end read what stands before it next.
     long from = goesOn ? at : Math.min(at, Math.max(begins, size() - width));
     int most = (int) Math.min(Math.max(at - from + needed, width), ends[index] - from);
-    if (goesOn && !ahead.isEmpty()) {
-      window = taken(ahead.remove());
+    Optional<byte[]> came = goesOn ? cameAhead(from) : Optional.empty();
+    if (came.isPresent()) {
+      window = came.get();
     } else {
-      ahead.clear();
+      dropAhead();
       window = get(objects.get(index), from - begins, most);
     }
     windowAt = from;
@@ -123,7 +128,7 @@ final class StoredObjects implements Stored {
     if (ahead.isEmpty()) {
       aheadEnds = windowAt + window.length;
     }
-    while (ahead.size() < windowsAhead && aheadEnds < size()) {
+    while (ahead.size() < AHEAD && aheadEnds < size() && budget.tryAcquire()) {
       int index = indexOf(aheadEnds);
       long from = aheadEnds - (index == 0 ? 0 : ends[index - 1]);
       int most = (int) Math.min(WIDEST, ends[index] - aheadEnds);
@@ -131,25 +136,33 @@ final class StoredObjects implements Stored {
       var thread = new Thread(task, "cinch-read-ahead");
       thread.setDaemon(true);
       thread.start();
-      ahead.add(task);
+      ahead.add(new Ahead(aheadEnds, task));
       aheadEnds += most;
     }
   }
 
-  private byte[] taken(Future<byte[]> task) throws IOException {
+  /** What was read ahead from there on; empty where nothing was, or that failed. */
+  private Optional<byte[]> cameAhead(long from) throws InterruptedIOException {
+    Ahead next = ahead.peek();
+    if (next == null || next.at != from) {
+      return Optional.empty();
+    }
     try {
-      return task.get();
+      byte[] bytes = next.bytes.get();
+      ahead.remove();
+      budget.release();
+      return Optional.of(bytes);
     } catch (InterruptedException e) {
-      ahead.clear(); // they are behind what is still to be read
       Thread.currentThread().interrupt();
       throw new InterruptedIOException("interrupted while reading " + whole);
     } catch (ExecutionException e) {
-      ahead.clear();
-      if (e.getCause() instanceof IOException cause) {
-        throw cause;
-      }
-      throw new IllegalStateException(e.getCause());
+      return Optional.empty(); // it is asked for again, and says then what is wrong
     }
+  }
+
+  private void dropAhead() {
+    budget.release(ahead.size());
+    ahead.clear();
   }
 
   private byte[] get(Name object, long from, int most) throws IOException {
@@ -164,5 +177,7 @@ final class StoredObjects implements Stored {
   }
 
   @Override
-  public void close() {}
+  public void close() {
+    dropAhead();
+  }
 }

@@ -265,6 +265,7 @@ class ObjectStoreTest {
       assertEquals(List.of("lock"), store.list(BUCKET, Freshness.CERTAIN));
       assertEquals(count <= 10 ? 1 : 1 + (count + 9) / 10, keys().size());
       store.remove(LOCK);
+      store.removePlace(BUCKET);
       assertEquals(List.of(), keys());
     }
   }
