@@ -220,6 +220,8 @@ public final class Expiry {
     private long size(Name path) throws IOException {
       try (Stored in = storage.open(path, Freshness.PERMITTED)) {
         return in.size();
+      } catch (DamagedException e) {
+        return 0; // nobody reads it any more
       }
     }
 

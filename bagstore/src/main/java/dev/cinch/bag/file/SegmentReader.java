@@ -210,11 +210,15 @@ public final class SegmentReader implements Closeable {
 
   /** Whether a segment is there; a "no" is believed as by {@link #open}. */
   public static boolean exists(LogContext log, long number, SegmentMarks marks) throws IOException {
-    Optional<Stored> found = find(log, number, marks);
-    if (found.isPresent()) {
-      found.get().close();
+    try {
+      Optional<Stored> found = find(log, number, marks);
+      if (found.isPresent()) {
+        found.get().close();
+      }
+      return found.isPresent();
+    } catch (DamagedException e) {
+      return true; // whoever reads it tells
     }
-    return found.isPresent();
   }
 
   private static SegmentReader open(LogContext log, Place place, Stored in, SegmentMarks marks)
