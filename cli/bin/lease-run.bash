@@ -197,9 +197,11 @@ finish() {
 
 # Ends the command when it is due, unless Java says before that it has ended.
 guard() {
-  local line code
+  local line code nap=0.1
   until due; do
-    if read -r -t 0.1 line; then
+    # Nobody tells the command to end before the time at which Java would have killed it.
+    [ -z "$ending" ] || nap=0.02
+    if read -r -t "$nap" line; then
       [ "$line" != done ] || return 0
     else
       code=$?
