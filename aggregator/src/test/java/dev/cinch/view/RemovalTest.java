@@ -31,6 +31,8 @@ import dev.cinch.bag.model.Receipt;
 import dev.cinch.bag.storage.Entered;
 import dev.cinch.bag.storage.Entered.Mark;
 import dev.cinch.bag.storage.Storage;
+import dev.cinch.bag.storage.object.FakeObjects;
+import dev.cinch.bag.storage.object.PassingObjects;
 import dev.cinch.bag.storage.posix.PosixStore;
 import dev.cinch.bag.store.RemovedLogs;
 import dev.cinch.bag.write.LogWriter;
@@ -46,6 +48,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -296,5 +299,36 @@ class RemovalTest {
     assertTrue(new RemovedLogFiles(store).delete(Rig.JOBS, true, files::add) > 0);
     assertTrue(files.stream().anyMatch(name -> name.last().equals("prelock")), files.toString());
     assertEquals(Mark.UNSURE, late.look());
+  }
+
+  /** Else a late writer would look for one that comes when marks are gone already. */
+  @Test
+  void o8_noticeIsGivenBeforeACheckpointIsPublished() throws Exception {
+    ManualTime time = ManualTime.ticking();
+    var puts = new ArrayList<String>();
+    Storage objects =
+        Rig.objects(
+            new FakeObjects(time),
+            inner ->
+                new PassingObjects(inner) {
+                  @Override
+                  public boolean put(String key, ByteBuffer... body) throws IOException {
+                    if (key.contains("/notices/") || key.contains("/checkpoints/")) {
+                      puts.add(key.replaceFirst(".*/horizon/", ""));
+                    }
+                    return super.put(key, body);
+                  }
+                },
+            time);
+    Log log = Rig.open(objects, time, "a").createLog(Rig.JOBS);
+    try (LogWriter writer = log.writer(Durability.SYNC)) {
+      assertInstanceOf(Receipt.Committed.class, append(writer, "before"));
+    }
+    time.advanceNanos(Duration.ofMinutes(1).toNanos());
+    var settled = log.horizon().advance(log.horizon().reachable(), OptionalLong.empty());
+    assertNotNull(settled);
+    assertEquals(1, new Aggregator(log).run().published());
+    assertNotNull(new Retention(log, Duration.ZERO).run());
+    assertEquals(List.of("notices/9999999998", "checkpoints/0000000001"), puts);
   }
 }
