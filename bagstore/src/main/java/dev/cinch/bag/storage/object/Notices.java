@@ -21,6 +21,9 @@ final class Notices {
   private static final int DIGITS = 10;
   private static final long UNKNOWN = -1;
 
+  /** That many may have been given by a store that was destroyed; each is put now. */
+  private static final long MOST_MISSING = 1_000_000;
+
   private final Requests requests;
   private final Name place;
 
@@ -71,7 +74,14 @@ final class Notices {
     for (String name : requests.names(place)) {
       Numbered.parse(name, DIGITS).ifPresent(left -> there.add(BEFORE_FIRST - left));
     }
+    there.remove(0L);
     long number = there.isEmpty() ? 1 : there.last() + 1;
+    long missing = number - 1 - there.size();
+    if (missing > MOST_MISSING) {
+      throw new IOException(
+          "%s: %d notices are missing below it, so it is none of Cinch's; end all writers, then remove it"
+              .formatted(name(number - 1), missing));
+    }
     for (long gap = 1; there.size() < number - 1; gap++) {
       if (there.add(gap)) { // else one that came late, of a store that was destroyed, made it
         boolean unused = requests.put(name(gap), ByteBuffer.wrap(mine));

@@ -301,4 +301,15 @@ class ObjectHolesTest {
     writer.append(new ByteBuffer[] {ByteBuffer.wrap(new byte[] {2})});
     assertEquals(Mark.UNSURE, writer.look());
   }
+
+  /** Nobody fills a gap of ten thousand millions. */
+  @Test
+  void aForeignNoticeIsRefused() throws Exception {
+    put(LOG.notices().resolve("9999999999"));
+    store(objects).giveNotice(LOG.name());
+    assertTrue(store(objects).isThere(LOG.notices().resolve("9999999998"), Freshness.CERTAIN));
+    put(LOG.notices().resolve("0000000001"));
+    IOException e = assertThrows(IOException.class, () -> store(objects).giveNotice(LOG.name()));
+    assertTrue(e.getMessage().contains("notices/0000000001"), e.getMessage());
+  }
 }
